@@ -1,0 +1,81 @@
+"""What every engine answers, and how an engine is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from smem_lint.specialization import Specialization
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """One allocation in a block's shared memory.
+
+    ``offset`` and ``size`` are bytes; ``start`` and ``end`` the half-open range of program positions in which it is live.
+    ``kind`` is ``staged`` (a pipelined load's ring), ``operand`` (a tile that passes through shared memory), ``scratch``
+    (a layout conversion, reduction, scan, …), ``barrier`` or ``call``. ``line`` is the line of the kernel's file that it
+    comes from, where known; ``what`` says it in words, e.g. ``1 x 512x32xfp8e4nv``.
+    """
+
+    offset: int
+    size: int
+    kind: str
+    op: str
+    what: str = ""
+    name: str = ""
+    line: int | None = None
+    start: int = 0
+    end: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How many bytes of shared memory one block asks for.
+
+    ``bytes`` is the best answer, or None with ``error`` saying why there is none. ``lower`` <= truth <= ``upper`` always
+    holds (``upper`` None: no bound is known). ``exact`` is only true when every construct on the way was modelled;
+    ``reasons`` names what widened the bounds otherwise, each with its line where known.
+    """
+
+    bytes: int | None
+    lower: int
+    upper: int | None
+    exact: bool
+    engine: str
+    buffers: tuple[Buffer, ...] = ()
+    reasons: tuple[str, ...] = ()
+    error: str | None = None
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "bytes": self.bytes,
+            "lower": self.lower,
+            "upper": self.upper,
+            "exact": self.exact,
+            "engine": self.engine,
+            "error": self.error,
+            "reasons": list(self.reasons),
+            "seconds": round(self.seconds, 6),
+            "buffers": [buffer.to_json() for buffer in self.buffers],
+        }
+
+
+def unanswered(engine: str, error: str, seconds: float = 0.0) -> Estimate:
+    """An estimate that says only why there is none."""
+    return Estimate(None, 0, None, False, engine, error=error, seconds=seconds)
+
+
+class Engine(Protocol):
+    """Answers specializations. ``roots`` are the folders that a specialization's ``file`` is relative to."""
+
+    name: str
+
+    def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
+        """One estimate for each specialization, in the same order; never raises for a single one."""
+        ...

@@ -1,0 +1,1 @@
+"""Host Python evaluated abstractly, never executed: values, branches and unknowns to configs."""

@@ -1,0 +1,1 @@
+"""The compiler's decisions that can change shared memory, one file each, in the compiler's order."""

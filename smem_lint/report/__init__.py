@@ -1,0 +1,1 @@
+"""Findings as text, JSON, SARIF …: one file per output format."""

@@ -1,0 +1,1 @@
+"""A kernel as a program over tiles: types, operations, the front end and its clean-up."""
