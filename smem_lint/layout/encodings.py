@@ -13,7 +13,7 @@ Bases = tuple[Dims, ...]
 
 
 class Encoding(Interned):
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         fields = ", ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)
