@@ -179,7 +179,8 @@ def main() -> int:
     if not wanted:
         times.sort()
         middle = f", median {1000 * times[len(times) // 2]:.2f} ms, worst {1000 * times[-1]:.1f} ms" if times else ""
-        print(f"{options.name}: " + ", ".join(f"{n} {k}" for k, n in counts.items() if n or k == "matched") + f" ({changed} matched runs changed something){middle}")
+        totals = ", ".join(f"{n} {k}" for k, n in counts.items() if n or k == "matched")
+        print(f"{options.name}: {totals} ({changed} matched runs changed something){middle}")
     return 1 if counts["mismatched"] or counts["raised"] else 0
 
 
