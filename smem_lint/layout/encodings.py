@@ -38,6 +38,11 @@ class Blocked(Distributed):
     def __new__(cls, size_per_thread: Dims, threads_per_warp: Dims, warps_per_cta: Dims, order: Dims) -> Blocked:
         return cls._of(tuple(size_per_thread), tuple(threads_per_warp), tuple(warps_per_cta), tuple(order))  # type: ignore[no-any-return]
 
+    @property
+    def sizes(self) -> tuple[Dims, Dims, Dims]:
+        """Registers, lanes and warps along each dimension."""
+        return self.size_per_thread, self.threads_per_warp, self.warps_per_cta
+
 
 class Slice(Distributed):
     """The parent's layout with dimension ``dim`` dropped."""

@@ -355,6 +355,8 @@ class _Parser:
         segments = _segments(name, head)
         if segments is not None:
             attrs["segments"] = segments
+        if name == "tt.reshape":
+            attrs.update((flag, True) for flag in ("allow_reorder", "efficient_layout") if flag in head.split())
         op = Op(name, operands, (), attrs)
         types = self._result_types(name, signature, operands)
         op.results = [Value(type_, op, None, i) for i, type_ in enumerate(types)]
