@@ -1,0 +1,293 @@
+"""Estimates, devices and rules to findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from smem_lint.devices import Device
+from smem_lint.engines import Engine, Estimate
+from smem_lint.findings import Finding, Fit, Related
+from smem_lint.host.config import Config
+from smem_lint.rules import Rule
+from smem_lint.specialization import Specialization
+
+_TOP_BUFFERS = 8
+
+
+@dataclass(slots=True)
+class Judged:
+    """One config on one device, with its estimate (None: unresolved) and the estimates of its neighbours by change."""
+
+    config: Config
+    device: Device
+    specialization: Specialization | None
+    estimate: Estimate | None = None
+    neighbours: dict[tuple[tuple[str, Any], ...], Estimate] = field(default_factory=dict)
+
+    @property
+    def bytes(self) -> int:
+        assert self.estimate is not None and self.estimate.bytes is not None
+        return self.estimate.bytes
+
+    @property
+    def answered(self) -> bool:
+        return self.estimate is not None and self.estimate.bytes is not None
+
+    @property
+    def overflows(self) -> bool:
+        return self.answered and self.bytes > self.device.optin
+
+    @property
+    def site(self) -> tuple[Any, ...]:
+        return (self.config.file, self.config.line, self.config.column, self.config.kernel, self.config.origin)
+
+    @property
+    def confidence(self) -> str:
+        if self.config.when:
+            return "assumed"
+        return "exact" if self.estimate is not None and self.estimate.exact else "bounded"
+
+    def neighbour(self, **options: Any) -> Estimate | None:
+        return self.neighbours.get(tuple(sorted(options.items())))
+
+
+def judge(configs: Iterable[Config], device: Device, engine: Engine, near_limit: int = 4096) -> list[Judged]:
+    """Estimate every resolved config for ``device``, then the neighbours (other ``num_stages``) that its findings will name."""
+    judged = [Judged(config, device, config.specialization(device.capability)) for config in configs]
+    _estimate(judged, engine)
+    wanted: list[tuple[Judged, dict[str, Any], Specialization]] = []
+    for one in judged:
+        for options in _neighbours(one, near_limit):
+            assert one.specialization is not None
+            wanted.append((one, options, replace(one.specialization, **options)))
+    answers = _answers(engine, [specialization for _, _, specialization in wanted])
+    for (one, options, _), estimate in zip(wanted, answers, strict=True):
+        one.neighbours[tuple(sorted(options.items()))] = estimate
+    return judged
+
+
+def _estimate(judged: Sequence[Judged], engine: Engine) -> None:
+    resolved = [one for one in judged if one.specialization is not None]
+    answers = _answers(engine, [one.specialization for one in resolved if one.specialization is not None])
+    for one, estimate in zip(resolved, answers, strict=True):
+        one.estimate = estimate
+
+
+def _answers(engine: Engine, specializations: Sequence[Specialization]) -> list[Estimate]:
+    """One answer each, asking only once for what is the same."""
+    keys = [_key(one) for one in specializations]
+    unique = dict(zip(keys, specializations, strict=True))
+    found = dict(zip(unique, engine.estimate(list(unique.values())), strict=True))
+    return [found[key] for key in keys]
+
+
+def _key(one: Specialization) -> str:
+    return repr(one)
+
+
+def _neighbours(one: Judged, near_limit: int) -> Iterator[dict[str, Any]]:
+    if not one.answered or one.specialization is None or one.config.origin != "launch":
+        return
+    stages = one.specialization.num_stages
+    if one.overflows:
+        for fewer in range(stages - 1, 0, -1):
+            yield {"num_stages": fewer}
+        return
+    if 2 * one.bytes > one.device.optin or one.device.optin - one.bytes < near_limit:
+        yield {"num_stages": stages + 1}
+    if one.device.blocks_by_shared_memory(one.bytes) == 1 and stages > 1:
+        yield {"num_stages": stages - 1}
+
+
+def findings(judged: Sequence[Judged], rules: Sequence[Rule], near_limit: int = 4096) -> list[Finding]:
+    """What the rules say of the configs of one device."""
+    by_scope: dict[str, list[Rule]] = {}
+    for rule in rules:
+        by_scope.setdefault(rule.scope, []).append(rule)
+    sites: dict[tuple[Any, ...], list[Judged]] = {}
+    for one in judged:
+        sites.setdefault(one.site, []).append(one)
+    found: list[Finding] = []
+    for group in sites.values():
+        found += _of_site(group, by_scope, near_limit)
+    return found
+
+
+def _of_site(group: Sequence[Judged], by_scope: Mapping[str, Sequence[Rule]], near_limit: int) -> Iterator[Finding]:
+    answered = [one for one in group if one.answered]
+    for rule in by_scope.get("config", ()):
+        yield from _distinct(rule, [(one, _config_facts(one, near_limit)) for one in answered])
+    for rule in by_scope.get("types", ()):
+        yield from _distinct(rule, [(one, _types_facts(one, answered, near_limit)) for one in answered])
+    for rule in by_scope.get("list", ()):
+        yield from _of_lists(rule, group)
+    for rule in by_scope.get("unresolved", ()):
+        yield from _unresolved(rule, group)
+
+
+def _distinct(rule: Rule, candidates: Sequence[tuple[Judged, dict[str, Any]]]) -> Iterator[Finding]:
+    """One finding for each number of bytes and set of types; of several the one that assumes least."""
+    best: dict[tuple[Any, ...], tuple[Judged, dict[str, Any]]] = {}
+    for one, facts in candidates:
+        if rule.when(facts):
+            key = (one.estimate.bytes if one.estimate else None, *sorted(one.config.types.items()))
+            if key not in best or len(one.config.when) < len(best[key][0].config.when):
+                best[key] = (one, facts)
+    for one, facts in best.values():
+        yield _finding(rule, one, facts)
+
+
+def _base_facts(one: Judged) -> dict[str, Any]:
+    config = one.config
+    return {
+        "kernel": config.kernel, "file": config.file, "kernel_file": config.kernel_file, "origin": config.origin,
+        "guarded": config.guarded, "target": one.device.target, "limit": one.device.optin, "per_sm": one.device.per_sm,
+        "capability": one.device.capability, "when": config.when,
+        "condition": f" (when {'; '.join(config.when)})" if config.when else "",
+    }  # fmt: skip
+
+
+def _config_facts(one: Judged, near_limit: int) -> dict[str, Any]:
+    estimate, device, specialization = one.estimate, one.device, one.specialization
+    assert estimate is not None and estimate.bytes is not None and specialization is not None
+    stages = specialization.num_stages
+    more, fewer = one.neighbour(num_stages=stages + 1), one.neighbour(num_stages=stages - 1)
+    next_bytes = more.bytes if more is not None else None
+    smaller_bytes = fewer.bytes if fewer is not None and not one.overflows else None
+    cliff = ""
+    if next_bytes is not None and next_bytes > device.optin:
+        cliff = f"; num_stages={stages + 1} would need {next_bytes:,}"
+    return {
+        **_base_facts(one), "bytes": estimate.bytes, "lower": estimate.lower, "upper": estimate.upper, "exact": estimate.exact,
+        "overflows": one.overflows, "over": estimate.bytes - device.optin, "headroom": device.optin - estimate.bytes,
+        "num_stages": stages, "num_warps": specialization.num_warps, "next_stage_bytes": next_bytes, "near_limit": near_limit,
+        "cliff": cliff, "blocks_by_shared_memory": device.blocks_by_shared_memory(estimate.bytes),
+        "blocks_by_threads": device.blocks_by_threads(specialization.num_warps),
+        "smaller": f"num_stages={stages - 1}", "smaller_bytes": smaller_bytes,
+        "smaller_blocks": device.blocks_by_shared_memory(smaller_bytes) if smaller_bytes is not None else None,
+    }  # fmt: skip
+
+
+def _types_facts(one: Judged, answered: Sequence[Judged], near_limit: int) -> dict[str, Any]:
+    facts = {**_config_facts(one, near_limit), "fitting_types": None, "fitting_bytes": None, "types": None}
+    if not one.overflows:
+        return facts
+    twins = [other for other in answered if not other.overflows and _same_but_types(one, other)]
+    if twins:
+        nearest = min(twins, key=lambda other: (len(_differing(one, other)), -other.bytes))
+        facts["fitting_types"] = _spell(nearest, _differing(one, nearest))
+        facts["types"] = _spell(one, _differing(one, nearest))
+        facts["fitting_bytes"] = nearest.bytes
+    return facts
+
+
+def _same_but_types(one: Judged, other: Judged) -> bool:
+    a, b = one.config, other.config
+    if dict(a.options) != dict(b.options) or a.types == b.types:
+        return False
+    return all(a.constexprs[name] == b.constexprs[name] for name in set(a.constexprs) & set(b.constexprs) if _is_size(a.constexprs[name]))
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _differing(one: Judged, other: Judged) -> list[str]:
+    return [name for name, kind in one.config.types.items() if other.config.types.get(name) != kind]
+
+
+def _spell(one: Judged, names: Sequence[str]) -> str:
+    return ", ".join(f"{name}: {one.config.types[name]}" for name in names)
+
+
+def _of_lists(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
+    """A list is judged once for each set of conditions under which its entries were evaluated."""
+    lists: dict[tuple[Any, ...], list[Judged]] = {}
+    for one in group:
+        if one.config.origin in ("autotune", "tuned-json"):
+            lists.setdefault((one.config.when, *sorted(one.config.types.items())), []).append(one)
+    best: dict[tuple[Any, ...], tuple[Judged, dict[str, Any]]] = {}
+    for members in lists.values():
+        answered = [one for one in members if one.answered]
+        if not answered:
+            continue
+        dead = [one for one in answered if one.overflows]
+        of = max((one.config.of or 0 for one in members), default=0)
+        extreme = (min if len(dead) == len(answered) else max)(answered, key=lambda one: one.bytes)
+        facts = {
+            **_base_facts(extreme), "bytes": extreme.bytes, "of": of, "evaluated": len({one.config.index for one in answered}),
+            "fitting": len({one.config.index for one in answered} - {one.config.index for one in dead}),
+            "dead": len({one.config.index for one in dead}), "dead_configs": _spell_indices(dead),
+        }  # fmt: skip
+        if rule.when(facts):
+            key = (facts["dead"], facts["fitting"])
+            if key not in best or len(extreme.config.when) < len(best[key][0].config.when):
+                best[key] = (extreme, facts)
+    for extreme, facts in best.values():
+        yield _finding(rule, extreme, facts)
+
+
+def _spell_indices(dead: Sequence[Judged]) -> str:
+    indices = sorted({one.config.index for one in dead if one.config.index is not None})
+    shown = ", ".join(f"#{index}" for index in indices[:6])
+    return shown + (f" and {len(indices) - 6} more" if len(indices) > 6 else "")
+
+
+def _unresolved(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
+    """One finding a site: the value that is missing most often, or why the engine has no answer."""
+    missing = [one for one in group if not one.answered]
+    if not missing or any(one.answered for one in group):
+        return
+    one = missing[0]
+    if one.estimate is not None:
+        reason = one.estimate.error or "no estimate"
+    else:
+        reason = "; ".join(f"{gap.name}: {gap.reason}" for gap in one.config.unresolved[:3]) or "it is not resolved"
+        if len(one.config.unresolved) > 3:
+            reason += f" (and {len(one.config.unresolved) - 3} more)"
+    facts = {**_base_facts(one), "reason": reason, "threshold": "", "bytes": None}
+    if rule.when(facts):
+        yield _finding(rule, one, facts)
+
+
+def _finding(rule: Rule, one: Judged, facts: Mapping[str, Any]) -> Finding:
+    estimate, config = one.estimate, one.config
+    told = bool(estimate is not None and estimate.bytes is not None)
+    buffers = tuple(sorted(estimate.buffers, key=lambda one: -one.size)[:_TOP_BUFFERS]) if estimate is not None else ()
+    return Finding(
+        file=config.file, line=config.line, column=config.column, rule=rule.id, name=rule.name, severity=rule.severity,
+        message=rule.message.fill(facts), confidence=one.confidence, kernel=config.kernel, kernel_file=config.kernel_file,
+        target=one.device.target, bytes=estimate.bytes if told and estimate else None,
+        lower=estimate.lower if told and estimate else None, upper=estimate.upper if told and estimate else None, limit=one.device.optin,
+        when=tuple(config.when), config=_config_json(config), buffers=buffers, fits=_fits(one, facts), related=_related(config, buffers),
+        fix=rule.fix, engine=estimate.engine if estimate is not None else "",
+    )  # fmt: skip
+
+
+def _config_json(config: Config) -> dict[str, Any]:
+    return {
+        "constexprs": dict(config.constexprs), "options": dict(config.options), "types": dict(config.types), "index": config.index,
+        "of": config.of, "origin": config.origin,
+    }  # fmt: skip
+
+
+def _fits(one: Judged, facts: Mapping[str, Any]) -> tuple[Fit, ...]:
+    if not one.overflows:
+        return ()
+    limit = one.device.optin
+    found = [
+        Fit(dict(options), estimate.bytes, estimate.exact)
+        for options, estimate in one.neighbours.items()
+        if estimate.bytes is not None and estimate.bytes <= limit
+    ]
+    if facts.get("fitting_types"):
+        found.append(Fit({"types": facts["fitting_types"]}, facts["fitting_bytes"]))
+    return tuple(found)
+
+
+def _related(config: Config, buffers: Iterable[Any]) -> tuple[Related, ...]:
+    places = {one.line: f"{one.size:,} bytes: {one.kind} {one.what}".rstrip() for one in buffers if one.line}
+    first = [Related(config.kernel_file, config.kernel_line, f"the kernel {config.kernel}")] if config.kernel_line else []
+    return (*first, *(Related(config.kernel_file, line, message) for line, message in places.items()))
