@@ -1,0 +1,93 @@
+"""Layouts of memory accesses: neighbouring lanes take neighbouring addresses, each as many as one instruction can move.
+
+Facts: lib/Dialect/TritonGPU/Transforms/Coalesce.cpp, CoalesceUtils.cpp and Utility.cpp, Triton 3.8.0.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from smem_lint.layout.distributed import blocked_for, row_major
+from smem_lint.layout.encodings import Blocked
+from smem_lint.passes.axis_info import ModuleAxisInfo
+from smem_lint.passes.rewriting import convert_operation
+from smem_lint.tile.ir import Module, Op, Value
+from smem_lint.tile.slices import Reach
+from smem_lint.tile.types import Pointer, Tensor
+
+_VECTOR_BITS = 128
+_THREADS_PER_WARP = 32
+_ACCESSES = frozenset(("tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas"))
+_DESCRIPTOR_LOADS = frozenset(("tt.descriptor_load", "tt.descriptor_gather"))
+_DESCRIPTOR_STORES = {"tt.descriptor_store": 1, "tt.descriptor_reduce": 1, "tt.descriptor_scatter": 3}  # the operand stored
+
+
+def run(module: Module) -> None:
+    """Convert the operands and results of every access of global memory to the layout that suits it."""
+    accesses, descriptors = [], []
+    for op in module.walk_post():
+        if op.name in _ACCESSES and isinstance(op.operands[0].type, Tensor):
+            accesses.append(op)
+        elif op.name in _DESCRIPTOR_LOADS or op.name in _DESCRIPTOR_STORES:
+            descriptors.append(op)
+    layouts: list[tuple[Op, Blocked]] = []
+    if accesses:
+        choice = _Choice(module, accesses)
+        layouts += [(op, choice.encoding(op)) for op in accesses]
+    layouts += [(op, _descriptor_encoding(op, module.num_warps)) for op in descriptors]
+    for op, encoding in layouts:
+        convert_operation(op, encoding, skip=(1,) if op.name in ("tt.descriptor_gather", "tt.descriptor_scatter") else ())
+
+
+def order_by_contiguity(contiguity: tuple[int, ...]) -> tuple[int, ...]:
+    """Dimensions by falling contiguity, the last dimension first among equals."""
+    return tuple(sorted(row_major(len(contiguity)), key=lambda dim: -contiguity[dim]))
+
+
+class _Choice:
+    def __init__(self, module: Module, accesses: list[Op]) -> None:
+        self.module, self.axes, self.reach = module, ModuleAxisInfo(module), Reach(module)
+        self.alike: dict[tuple[Op, object, tuple[int, ...]], list[Op]] = {}
+        self.orders = {op: order_by_contiguity(self.axes.info(op.operands[0]).contiguity) for op in accesses}
+        for op in accesses:
+            key = (self.reach.component(op), op.operands[0].type.shape, self.orders[op])
+            self.alike.setdefault(key, []).append(op)
+
+    def encoding(self, op: Op) -> Blocked:
+        """The widest access among those that depend on one another, of one shape and order; a store keeps to its own width."""
+        pointer = op.operands[0]
+        shape, order = pointer.type.shape, self.orders[op]
+        own = widest = self.width(op, order)
+        if pointer.op is not None:
+            for component in self.reach.components(op):
+                for other in self.alike.get((component, shape, order), ()):
+                    widest = max(widest, self.width(other, order))
+        widest = min(widest, max(prod(shape) // (self.module.num_warps * _THREADS_PER_WARP), 1))
+        if op.name != "tt.load":
+            widest = min(widest, own)
+        sizes = [1] * len(shape)
+        sizes[order[0]] = widest
+        return blocked_for(shape, tuple(sizes), order, self.module.num_warps)
+
+    def width(self, op: Op, order: tuple[int, ...]) -> int:
+        return elements_per_access(op, order, self.axes, self.module.capability)
+
+
+def elements_per_access(op: Op, order: tuple[int, ...], axes: ModuleAxisInfo, capability: int) -> int:
+    """How many elements along ``order[0]`` one thread can take at once, by alignment and by the width of an instruction."""
+    pointer: Value = op.operands[0]
+    type_ = pointer.type
+    bits = type_.element.pointee.bits if isinstance(type_.element, Pointer) else type_.element.bits  # type: ignore[attr-defined]
+    info = axes.info(pointer)
+    aligned = max((info.divisibility[order[0]] & 0xFFFFFFFF) // max(bits // 8, 1), 1)
+    contiguous = min(info.contiguity[order[0]], type_.shape[order[0]])
+    return min(aligned, contiguous, _VECTOR_BITS // bits)
+
+
+def _descriptor_encoding(op: Op, num_warps: int) -> Blocked:
+    """Row-major, so that the copy to or from shared memory is as wide as it can be."""
+    stored = _DESCRIPTOR_STORES.get(op.name)
+    type_ = op.results[0].type if stored is None else op.operands[stored].type
+    shape = type_.shape
+    width = min(max(prod(shape) // (num_warps * _THREADS_PER_WARP), 1), _VECTOR_BITS // type_.element.bits)
+    return blocked_for(shape, (*(1 for _ in shape[:-1]), width), row_major(len(shape)), num_warps)
