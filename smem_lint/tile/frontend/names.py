@@ -1,0 +1,145 @@
+"""What a name means that a function does not define itself: module constants, other functions, ``tl``, Python's builtins.
+
+Triton lets a kernel read globals that are modules, jit functions, types, builtins or ``tl.constexpr`` objects only
+(``_define_name_lookup`` in ``triton/compiler/code_generator.py``, 3.8.0).
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from smem_lint.host import globals as host
+from smem_lint.source.modules import Definition, External, Meaning, SourceModule, jit_kind
+from smem_lint.tile import dtypes, language
+from smem_lint.tile.frontend.python_names import PYTHON_NAMES
+from smem_lint.tile.unsupported import KernelError, Unsupported
+from smem_lint.tile.values import FunctionRef, Namespace
+
+if TYPE_CHECKING:
+    from smem_lint.tile.frontend.session import Session
+
+_MISSING = object()
+
+
+class Scope:
+    """The names that are in sight of ``function`` (None: of the module's own statements) beside its variables."""
+
+    __slots__ = ("_found", "_owners", "function", "module", "session")
+
+    def __init__(self, session: Session, module: SourceModule, function: ast.FunctionDef | None) -> None:
+        self.session, self.module, self.function = session, module, function
+        self._found: dict[str, Any] = {}
+        self._owners: tuple[ast.stmt, ...] = ()
+        if function is not None:
+            for entry in module.function_entries(function.name):
+                if entry.node is function:
+                    self._owners = entry.owners
+
+    def lookup(self, name: str, any_global: bool = False) -> Any:
+        """The value of ``name``; raises KernelError where there is none, Unsupported where it is not known."""
+        value = self._found.get(name, _MISSING)
+        if value is _MISSING:
+            value = self._found[name] = self._find(name)
+        if isinstance(value, Exception):
+            raise type(value)(*value.args)
+        return value
+
+    def _find(self, name: str) -> Any:
+        try:
+            enclosing = self._enclosing(name)
+            if enclosing is not _MISSING:
+                return enclosing
+            return self.resolve(name)
+        except (KernelError, Unsupported) as error:
+            return error
+
+    def _enclosing(self, name: str) -> Any:
+        """A function next to this one inside another function."""
+        for owner in reversed(self._owners):
+            if not isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                continue
+            for node in ast.walk(owner):
+                if isinstance(node, ast.FunctionDef) and node.name == name and node is not owner:
+                    return self._function(node, self.module)
+        return _MISSING
+
+    def resolve(self, name: str) -> Any:
+        """The value of a (dotted) module-level name."""
+        meanings = self.session.repository.resolve_all(self.module, name)
+        if not meanings:
+            found = PYTHON_NAMES.get(name, _MISSING)
+            if found is _MISSING:
+                raise KernelError(f"name {name!r} is not defined")
+            return found
+        return self._value(meanings[0], name)
+
+    def _value(self, meaning: Meaning, name: str) -> Any:
+        if isinstance(meaning, External):
+            return external(meaning.dotted)
+        if isinstance(meaning, SourceModule):
+            return Namespace(meaning.dotted, meaning)
+        node = meaning.node
+        if isinstance(node, ast.FunctionDef):
+            return self._function(node, meaning.module)
+        if isinstance(node, ast.ClassDef):
+            return self._class(node, meaning.module)
+        return self._constant(meaning, name)
+
+    def _function(self, node: ast.FunctionDef, module: SourceModule) -> Any:
+        key = (module, node)
+        known = self.session.references
+        if key not in known:
+            kind = jit_kind(node, module, self.session.repository)
+            if kind is None or kind == "gluon":
+                raise Unsupported(f"a call to {node.name}, which is not a jit function")
+            known[key] = FunctionRef(node.name, module, node, "jit" if kind == "jit" else "constexpr", _is_noinline(node))
+        return known[key]
+
+    def _class(self, node: ast.ClassDef, module: SourceModule) -> Any:
+        bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
+        if "NamedTuple" in bases:
+            return FunctionRef(node.name, module, node, "namedtuple")
+        raise Unsupported(f"the class {node.name}")
+
+    def _constant(self, meaning: Definition, name: str) -> Any:
+        value = host.global_value(self.session.repository, self.module, name, self.session.options.capability)
+        if value is host.UNKNOWN:
+            raise Unsupported(f"the value of the global {name}")
+        return plain(value)
+
+
+def plain(value: Any) -> Any:
+    """A value of ``host`` as the front end holds it."""
+    if isinstance(value, host.DType):
+        return dtypes.named(value.name)
+    if isinstance(value, tuple | list):
+        return tuple(plain(item) for item in value)
+    return value
+
+
+def external(dotted: str) -> Any:
+    """What a name outside the repository stands for: Triton's own, or a module of which something may be taken."""
+    found = language.lookup(dotted)
+    return Namespace(dotted) if found is None else found
+
+
+def member(session: Session, namespace: Namespace, name: str) -> Any:
+    """``namespace.name``; raises KernelError or Unsupported."""
+    if namespace.module is not None:
+        return session.scope(namespace.module).lookup(name)
+    found = language.lookup(f"{namespace.path}.{name}")
+    if found is None:
+        if namespace.path.startswith("triton"):
+            raise KernelError(f"module {namespace.path!r} has no attribute {name!r}")
+        raise Unsupported(f"{namespace.path}.{name}")
+    return found
+
+
+def _is_noinline(node: ast.FunctionDef) -> bool:
+    return any(
+        keyword.arg == "noinline" and isinstance(keyword.value, ast.Constant) and bool(keyword.value.value)
+        for decorator in node.decorator_list
+        if isinstance(decorator, ast.Call)
+        for keyword in decorator.keywords
+    )

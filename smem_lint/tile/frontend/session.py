@@ -1,0 +1,52 @@
+"""What all functions of one kernel's compilation share."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from smem_lint.source.modules import Repository, SourceModule
+from smem_lint.tile.frontend.names import Scope
+from smem_lint.tile.ir import Builder, Module
+from smem_lint.tile.semantic.context import Options
+from smem_lint.tile.values import FunctionRef
+
+
+class Session:
+    """One compilation: the module being built, the builder, the scopes of the files and the functions that were called.
+
+    ``functions`` maps a function and the types of its arguments to the ``tt.func`` made of it and what it returns.
+    """
+
+    __slots__ = ("_assigned", "_scopes", "builder", "functions", "kernel_module", "module", "options", "references", "repository")
+
+    def __init__(self, repository: Repository, options: Options, kernel_module: SourceModule, module: Module) -> None:
+        self.repository = repository
+        self.options = options
+        self.kernel_module = kernel_module
+        self.module = module
+        self.builder = Builder()
+        self.functions: dict[Any, tuple[str, Any]] = {}
+        self.references: dict[Any, FunctionRef] = {}
+        self._scopes: dict[Any, Scope] = {}
+        self._assigned: dict[int, frozenset[str]] = {}
+
+    def scope(self, module: SourceModule, function: ast.FunctionDef | None = None) -> Scope:
+        """The names that a function of ``module`` sees beside its own."""
+        key = (module, function)
+        found = self._scopes.get(key)
+        if found is None:
+            found = self._scopes[key] = Scope(self, module, function)
+        return found
+
+    def assigned_names(self, body: list[ast.stmt]) -> frozenset[str]:
+        """Names that statements may give another value, at any depth."""
+        found = self._assigned.get(id(body))
+        if found is None:
+            found = self._assigned[id(body)] = frozenset(
+                node.id
+                for statement in body
+                for node in ast.walk(statement)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+            )
+        return found
