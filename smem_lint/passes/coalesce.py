@@ -19,7 +19,7 @@ _VECTOR_BITS = 128
 _THREADS_PER_WARP = 32
 _ACCESSES = frozenset(("tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas"))
 _DESCRIPTOR_LOADS = frozenset(("tt.descriptor_load", "tt.descriptor_gather"))
-_DESCRIPTOR_STORES = {"tt.descriptor_store": 1, "tt.descriptor_reduce": 1, "tt.descriptor_scatter": 3}  # the operand stored
+_DESCRIPTOR_STORES = frozenset(("tt.descriptor_store", "tt.descriptor_reduce", "tt.descriptor_scatter"))
 
 
 def run(module: Module) -> None:
@@ -86,8 +86,8 @@ def elements_per_access(op: Op, order: tuple[int, ...], axes: ModuleAxisInfo, ca
 
 def _descriptor_encoding(op: Op, num_warps: int) -> Blocked:
     """Row-major, so that the copy to or from shared memory is as wide as it can be."""
-    stored = _DESCRIPTOR_STORES.get(op.name)
-    type_ = op.results[0].type if stored is None else op.operands[stored].type
+    tensors = [value.type for value in (op.results or op.operands) if isinstance(value.type, Tensor)]
+    type_ = tensors[-1]
     shape = type_.shape
     width = min(max(prod(shape) // (num_warps * _THREADS_PER_WARP), 1), _VECTOR_BITS // type_.element.bits)
     return blocked_for(shape, (*(1 for _ in shape[:-1]), width), row_major(len(shape)), num_warps)
