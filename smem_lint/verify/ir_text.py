@@ -355,6 +355,8 @@ class _Parser:
         segments = _segments(name, head)
         if segments is not None:
             attrs["segments"] = segments
+        if name == "tt.dot_scaled" and segments is not None:
+            operands = _scales_last(operands, *segments[3:])
         if name == "tt.reshape":
             attrs.update((flag, True) for flag in ("allow_reorder", "efficient_layout") if flag in head.split())
         op = Op(name, operands, (), attrs)
@@ -426,6 +428,12 @@ def _implied(name: str, types: list[Any]) -> list[Any]:
     if name == "arith.addui_extended":
         return [first, types[-1]]
     return [first]
+
+
+def _scales_last(printed: list[Value], of_a: int, of_b: int) -> list[Value]:
+    """Operands a, b, c, scales from the order in which they are printed: each scale behind its matrix."""
+    a, b = printed[: 1 + of_a], printed[1 + of_a : 2 + of_a + of_b]
+    return [a[0], b[0], printed[-1], *a[1:], *b[1:]]
 
 
 def _segments(name: str, head: str) -> tuple[int, ...] | None:
