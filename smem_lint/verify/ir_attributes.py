@@ -150,6 +150,8 @@ class Attributes:
         if kind == "tensor":
             shape, parts = self._shaped(body)
             return ty.Tensor(shape, self.type(parts[0]), self.encoding(parts[1]) if len(parts) > 1 else None)
+        if kind == "" and len(self._shaped(body)[1]) == 1:  # a descriptor's block, printed without its keyword
+            return ty.TensorDesc(*self._shaped(body)[:1], self.type(self._shaped(body)[1][0]))
         if kind in ("!ttg.memdesc", ""):
             return self._memdesc(*self._shaped(body))
         if kind == "!tt.tensordesc":
@@ -195,7 +197,8 @@ class Attributes:
         return _number(number)
 
     def dense(self, text: str) -> Any:
-        body = text[text.index("<") + 1 : text.rindex(">")]
+        inner = text[text.index("<") + 1 :]
+        body = inner[: find_top(inner, ">")]
         if body.startswith("["):
             return tuple(self.value(part) for part in split_top(body[1:-1]))
         return self.value(body)
