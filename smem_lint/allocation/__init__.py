@@ -1,1 +1,5 @@
-"""Scratch sizes, lifetimes, interference and offsets: from the last tile program to bytes."""
+"""Scratch sizes, lifetimes, interference graph, offsets."""
+
+from smem_lint.allocation.allocate import Allocation, Buffer, FunctionAllocation, allocate
+
+__all__ = ["Allocation", "Buffer", "FunctionAllocation", "allocate"]

@@ -1,0 +1,133 @@
+"""All buffers of a kernel's shared memory, where each lies and how much they take together.
+
+``allocate`` reads as the compiler's pass ``allocate-shared-memory-nv``: collect the buffers, see how long each is live, place
+them. Functions that are called and not inlined are done before their callers, in which the whole of the callee's memory is one
+buffer, live during the call.
+
+Facts: lib/Analysis/Allocation.cpp, Triton 3.8.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from smem_lint.allocation.control_flow import lower_control_flow
+from smem_lint.allocation.liveness import buffer_ranges, number_operations
+from smem_lint.allocation.placement import place
+from smem_lint.allocation.scratch import SCRATCH_ALIGNMENT, local_alloc_alignment, local_alloc_bytes, scratch_bytes
+from smem_lint.layout.scratch import scratch_rules
+from smem_lint.tile.ir import Module, Op
+
+
+@dataclass(slots=True, eq=False)
+class Buffer:
+    """Bytes of shared memory that belong to ``op``: ``kind`` is ``alloc``, ``scratch`` or ``call``.
+
+    ``size``, ``alignment`` and ``offset`` are bytes; the buffer is live in the half-open range of operation numbers
+    ``[start, end)``.
+    """
+
+    op: Op
+    kind: str
+    size: int
+    alignment: int
+    start: int = 0
+    end: int = 0
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionAllocation:
+    """The buffers of one function, in the compiler's order: allocs, scratch, calls."""
+
+    name: str
+    total: int
+    buffers: tuple[Buffer, ...]
+
+
+@dataclass(frozen=True)
+class Allocation:
+    """``total`` is the shared memory of the kernel in bytes; ``functions`` are callees first, the kernel last."""
+
+    total: int
+    functions: tuple[FunctionAllocation, ...]
+
+    @property
+    def buffers(self) -> tuple[Buffer, ...]:
+        """The buffers of the function that needs most (the kernel)."""
+        return max(self.functions, key=lambda function: function.total).buffers if self.functions else ()
+
+    @cached_property
+    def graph(self) -> Any:
+        """The buffers as a ``networkx.Graph``; an edge joins two that are live at the same time."""
+        from smem_lint.allocation.graph import lifetimes_graph
+
+        return lifetimes_graph(self.buffers)
+
+
+def allocate(module: Module, version: tuple[int, ...] = (3, 8)) -> Allocation:
+    """The shared memory of a module whose passes are done; its control flow is lowered in place.
+
+    ``version`` is that of Triton. Raises Unsupported for operations whose scratch is not modelled.
+    """
+    lower_control_flow(module)
+    rules = scratch_rules(version)
+    sizes: dict[str, int] = {}
+    done = []
+    called = set()
+    for function in _callees_first(module):
+        buffers = _collect(function, module, rules, sizes)
+        total = _place(function, buffers)
+        sizes[function.attrs["name"]] = total
+        called |= {op.attrs["callee"] for op in function.walk() if op.name == "tt.call"}
+        done.append(FunctionAllocation(function.attrs["name"], total, tuple(buffers)))
+    return Allocation(max((entry.total for entry in done if entry.name not in called), default=0), tuple(done))
+
+
+def _callees_first(module: Module) -> Iterator[Op]:
+    functions = {function.attrs["name"]: function for function in module.functions}
+    seen: set[str] = set()
+
+    def visit(name: str) -> Iterator[Op]:
+        if name in seen or name not in functions:
+            return
+        seen.add(name)
+        for op in functions[name].walk():
+            if op.name == "tt.call":
+                yield from visit(op.attrs["callee"])
+        yield functions[name]
+
+    for name in functions:
+        yield from visit(name)
+
+
+def _collect(function: Op, module: Module, rules: Any, sizes: dict[str, int]) -> list[Buffer]:
+    """Buffers in the order in which the function names them: all allocs, then all scratch, then all calls."""
+    allocs, scratch, calls = [], [], []
+    for op in function.walk():
+        if op.name == "ttg.local_alloc":
+            type_: Any = op.result.type
+            if type_.space == "smem":
+                allocs.append(Buffer(op, "alloc", local_alloc_bytes(type_), local_alloc_alignment(op)))
+        elif op.name == "tt.call":
+            if sizes.get(op.attrs["callee"], 0):
+                calls.append(Buffer(op, "call", sizes[op.attrs["callee"]], SCRATCH_ALIGNMENT))
+        else:
+            size = scratch_bytes(op, module.capability, rules)
+            if size:
+                scratch.append(Buffer(op, "scratch", size, SCRATCH_ALIGNMENT))
+    return [*allocs, *scratch, *calls]
+
+
+def _place(function: Op, buffers: list[Buffer]) -> int:
+    if not buffers:
+        return 0
+    numbers = number_operations(function)
+    ranges = buffer_ranges(function, [buffer.op for buffer in buffers if buffer.kind == "alloc"], numbers)
+    for buffer in buffers:
+        at = numbers[buffer.op]
+        buffer.start, buffer.end = ranges[buffer.op] if buffer.kind == "alloc" else (at, at + 1)
+    return place(buffers)
