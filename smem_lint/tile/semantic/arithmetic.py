@@ -11,7 +11,7 @@ from typing import Any
 from smem_lint.tile import dtypes
 from smem_lint.tile.semantic import casts
 from smem_lint.tile.semantic.casts import bitcast, cast
-from smem_lint.tile.semantic.context import Context, constant, emit, fail, ir_type, literal, to_tensor
+from smem_lint.tile.semantic.context import Context, constant, emit, fail, ir_type, literal
 from smem_lint.tile.semantic.promotion import broadcast_pair, check_binary, promote_integers
 from smem_lint.tile.values import Handle
 
@@ -207,7 +207,7 @@ def invert(ctx: Context, x: Handle) -> Handle:
 
 def _compare(signed: str, unsigned: str, floating: str) -> Binary:
     def apply(ctx: Context, x: Any, y: Any) -> Handle:
-        a, b = check_binary(ctx, to_tensor(ctx, x), to_tensor(ctx, y))
+        a, b = check_binary(ctx, x, y)
         type_ = a.type.scalar
         result = a.type.with_element(dtypes.INT1)
         if type_.floating:

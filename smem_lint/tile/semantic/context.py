@@ -51,6 +51,10 @@ class Context(Protocol):
     @property
     def options(self) -> Options: ...
 
+    @property
+    def foreign(self) -> set[Value]:
+        """Values that the function at hand did not make itself: its arguments, and what functions it called returned."""
+
     def call_function(self, function: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call a jit function of the linted code at the builder's place, as Triton inlines it."""
 
