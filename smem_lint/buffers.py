@@ -1,0 +1,55 @@
+"""Allocations as people read them: what each buffer of a program holds, and which source line it comes from."""
+
+from __future__ import annotations
+
+from smem_lint.allocation.allocate import Allocation
+from smem_lint.allocation.allocate import Buffer as Allocated
+from smem_lint.engines import Buffer
+from smem_lint.tile.ir import Op, Value
+from smem_lint.tile.types import MemDesc, Scalar, Tensor
+
+_TYPE_NAMES = {"f8E4M3FN": "fp8e4nv", "f8E5M2": "fp8e5", "f16": "fp16", "f32": "fp32", "f64": "fp64"}
+_SCRATCH = {
+    "ttg.convert_layout": "layout conversion", "tt.reduce": "reduction", "tt.scan": "scan", "tt.histogram": "histogram",
+    "tt.gather": "gather", "tt.atomic_rmw": "result of an atomic", "tt.atomic_cas": "result of an atomic", "tt.call": "call",
+    "ttng.tensormap_create": "tensor map",
+}  # fmt: skip
+
+
+def reported(allocation: Allocation) -> tuple[Buffer, ...]:
+    """The buffers of the function that needs most, largest first."""
+    buffers = [_reported(one) for one in allocation.buffers]
+    return tuple(sorted(buffers, key=lambda one: (-one.size, one.offset)))
+
+
+def _reported(one: Allocated) -> Buffer:
+    op = one.op
+    kind, what = _kind(one)
+    return Buffer(one.offset, one.size, kind, op.name, what, _name(op), op.line, one.start, one.end)
+
+
+def _kind(one: Allocated) -> tuple[str, str]:
+    op = one.op
+    if op.name != "ttg.local_alloc":
+        kind = "call" if one.kind == "call" else "scratch"
+        tile = f" of {_tile(op.operands[0])}" if op.operands and isinstance(op.operands[0].type, Tensor) else ""
+        return kind, _SCRATCH.get(op.name, op.name) + tile
+    type_: MemDesc = op.result.type
+    shape = "x".join(map(str, type_.shape))
+    if type_.element is Scalar("i64") and type_.shape[-1] == 1 and not op.operands:
+        return "barrier", f"{shape} mbarrier"
+    if op.operands:
+        return "operand", f"{shape} {_element(type_)}"
+    return "staged", f"{type_.shape[0]} x {'x'.join(map(str, type_.shape[1:]))} {_element(type_)}"
+
+
+def _tile(value: Value) -> str:
+    return f"{'x'.join(map(str, value.type.shape))} {_element(value.type)}"
+
+
+def _element(type_: Tensor | MemDesc) -> str:
+    return _TYPE_NAMES.get(str(type_.element), str(type_.element))
+
+
+def _name(op: Op) -> str:
+    return op.results[0].name if op.results else ""

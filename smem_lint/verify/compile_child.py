@@ -1,0 +1,180 @@
+"""Asks the installed Triton for shared memory, one request a line: runs in a process of its own, and is started by path.
+
+In: ``{"folder", "main", "kernel", "record"}``; out: ``{"shared", "ir", "lines"}`` or ``{"error"}``. The
+compiler goes no further than shared-memory allocation where its passes are known (Triton 3.5 to 3.9), and the whole way otherwise.
+No GPU is asked for. Standard output carries answers alone: what the compiler prints goes to standard error.
+"""
+
+import importlib
+import json
+import os
+import re
+import resource
+import sys
+
+
+
+def main():
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    if len(sys.argv) > 1 and int(sys.argv[1]):
+        limit = int(sys.argv[1])
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    answers.write(json.dumps(_hello()) + "\n")
+    answers.flush()
+    for line in sys.stdin:
+        try:
+            answer = _compile(json.loads(line))
+        except BaseException as error:
+            answer = {"error": _told(error)}
+            if isinstance(error, (KeyboardInterrupt, SystemExit)):
+                raise
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+
+def _hello():
+    try:
+        import triton
+    except Exception as error:
+        return {"triton": None, "error": _told(error)}
+    return {"triton": triton.__version__}
+
+
+def _told(error):
+    text = str(error).strip()
+    causes = [line for line in text.splitlines() if line.strip()]
+    # A compilation error shows the source first and ends with its cause.
+    last = causes[-1] if causes else ""
+    return f"{type(error).__name__}: {last or repr(error)}"[:500] if len(text) > 500 else f"{type(error).__name__}: {text}"
+
+
+def _compile(request):
+    kernel = _load(request)
+    record = request["record"]
+    source, target, backend, options = _prepare(kernel, record)
+    if request.get("full"):
+        return _full(source, target, record)
+    try:
+        return _to_allocation(source, target, backend, options)
+    except _PassesDiffer:
+        return _full(source, target, record)
+
+
+class _PassesDiffer(Exception):
+    pass
+
+
+def _load(request):
+    """The kernel's JITFunction, out of modules that hold nothing but jit functions and constants."""
+    for name in [name for name in sys.modules if name.startswith("cut_")]:
+        del sys.modules[name]
+    sys.path[0] = request["folder"]
+    importlib.invalidate_caches()
+    return getattr(importlib.import_module(request["main"]), request["kernel"])
+
+
+def _type(name):
+    import triton.language as tl
+
+    spelled = {"fp8e4nv": "float8e4nv", "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}.get(name, name)
+    return getattr(tl, spelled, None) or getattr(tl, spelled.replace("fp", "float"))
+
+
+def _plain(value):
+    if isinstance(value, dict) and "dtype" in value:
+        return _type(value["dtype"])
+    if isinstance(value, list):
+        return tuple(_plain(one) for one in value)
+    return value
+
+
+def _prepare(kernel, record):
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+    from triton.compiler.compiler import make_backend
+
+    names = [parameter.name for parameter in kernel.params]
+    unknown = [name for name in record["constexprs"] if name not in names]
+    if unknown:
+        raise ValueError(f"{record['kernel']} has no argument {unknown[0]}")
+    target = GPUTarget("cuda", int(record["target"].split(":")[1]), 32)
+    backend = make_backend(target)
+    given = {name: record[name] for name in ("num_warps", "num_stages", "num_ctas", "maxnreg") if record.get(name)}
+    options = backend.parse_options(given)
+    constants = {(names.index(name),): _plain(value) for name, value in record["constexprs"].items()}
+    facts = {(names.index(name),): [[a, b] for a, b in attrs.items()] for name, attrs in record["attrs"].items() if name in names}
+    return ASTSource(kernel, dict(record["signature"]), constants, facts), target, backend, options
+
+
+def _to_allocation(source, target, backend, options):
+    from triton._C.libtriton import ir, nvidia, passes
+
+    context = ir.context()
+    ir.load_dialects(context)
+    backend.load_dialects(context)
+    generate, modules = backend.get_codegen_implementation(options), backend.get_module_map()
+    try:
+        module = source.make_ir(target, options, generate, modules, context)
+    except TypeError:  # before 3.6
+        module = source.make_ir(options, generate, modules, context)
+    metadata = {}
+    module = backend.make_ttir(module, metadata, options, target.arch)
+    module = backend.make_ttgir(module, metadata, options, target.arch)
+    manager = ir.pass_manager(context)
+    try:
+        passes.ttgpuir.add_combine_tensor_select_and_if(manager)
+        try:
+            passes.ttgpuir.add_allocate_warp_groups(manager, False)
+        except TypeError:  # before 3.8
+            passes.ttgpuir.add_allocate_warp_groups(manager)
+        passes.convert.add_scf_to_cf(manager)
+        if hasattr(passes, "gluon") and hasattr(passes.gluon, "add_inliner"):
+            passes.gluon.add_inliner(manager)
+        nvidia.passes.ttgpuir.add_allocate_shared_memory_nv(manager, target.arch, 90)
+    except (AttributeError, TypeError) as error:
+        raise _PassesDiffer from error
+    try:
+        manager.run(module, "allocation")
+    except TypeError:
+        manager.run(module)
+    text = str(module)
+    return {"shared": module.get_int_attr("ttg.shared"), "ir": _without_locations(module, text), "lines": _lines(text)}
+
+
+def _without_locations(module, text):
+    return module.str_nodebug() if hasattr(module, "str_nodebug") else text
+
+
+def _full(source, target, record):
+    import triton
+
+    options = {name: record[name] for name in ("num_warps", "num_stages", "num_ctas", "maxnreg") if record.get(name)}
+    compiled = triton.compile(source, target=target, options=options)
+    return {"shared": compiled.metadata.shared, "ir": "", "lines": []}
+
+
+def _lines(text):
+    """The source line of each operation that owns an allocation, in the order of the text (None: unknown)."""
+    aliases = dict(re.findall(r"^(#loc\w*) = loc\((.*)\)$", text, re.M))
+
+    def line_of(location, depth=0):
+        place = re.search(r'"[^"]*":(\d+):\d+', location)
+        if place:
+            return int(place.group(1))
+        inner = re.search(r"callsite\((.*) at (.*)\)", location)
+        following = (inner.group(2) if inner else None) or next(iter(re.findall(r"#loc\w*", location)), None)
+        if depth > 20 or following is None:
+            return None
+        return line_of(aliases.get(following, following) if following.startswith("#") else following, depth + 1)
+
+    found = []
+    for line in text.splitlines():
+        if "allocation.offset = " in line and "tt.func" not in line:
+            location = re.search(r"loc\((.*)\)$", line)
+            found.append(line_of(location.group(1)) if location else None)
+    return found
+
+
+if __name__ == "__main__":
+    main()
