@@ -16,9 +16,11 @@ from smem_lint.tile.semantic import operators, shapes
 from smem_lint.tile.semantic.block_pointer import BlockPointer
 from smem_lint.tile.semantic.context import Context, fail
 from smem_lint.tile.semantic.descriptor import Descriptor
-from smem_lint.tile.values import BoundMethod, Builtin, Handle
+from smem_lint.tile.values import BoundMethod, Builtin, Handle, Namespace
 
-__all__ = ["PYTHON", "attribute", "binary", "lookup", "subscript", "unary"]
+Condition = loops.Condition
+
+__all__ = ["PYTHON", "Condition", "attribute", "binary", "lookup", "subscript", "unary"]
 
 assert api_core and api_library  # importing them fills TABLE
 
@@ -28,6 +30,13 @@ _MATH = frozenset({
     "umulhi", "exp", "exp2", "fma", "log", "log2", "cos", "rsqrt", "sin", "sqrt", "sqrt_rn", "abs", "fdiv", "div_rn", "erf",
     "floor", "ceil",
 })  # fmt: skip
+_MODULES = frozenset(
+    f"{_LANGUAGE}{name}"
+    for name in (
+        "", ".math", ".core", ".standard", ".random", ".extra", ".extra.cuda", ".extra.libdevice", ".extra.cuda.libdevice",
+        ".extra.cuda.gdc", ".extra.cuda.utils", ".target_info", ".PropagateNan",
+    )
+)  # fmt: skip
 _PRIVATE_MODULES = ("core", "standard", "random", "semantic")
 
 binary = operators.binary
@@ -35,10 +44,12 @@ unary = operators.unary
 
 
 def lookup(dotted: str) -> Any:
-    """What the full name stands for: a ``Builtin``, a type or a constant; None if nothing does (it may be a module)."""
+    """What the full name stands for: a ``Builtin``, a type, a constant or a module; None if nothing does."""
     found = TABLE.get(dotted)
     if found is not None or not dotted.startswith(_LANGUAGE):
         return found
+    if dotted in _MODULES:
+        return Namespace(dotted)
     for prefix in _LIBDEVICE:
         if dotted.startswith(prefix):
             return _library_function(dotted.removeprefix(prefix))

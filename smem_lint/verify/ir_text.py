@@ -25,6 +25,7 @@ _WORDS = {
     "tt.get_num_programs": ("axis",),
     "tt.atomic_rmw": ("rmw_op", "sem", "scope"),
     "tt.atomic_cas": ("sem", "scope"),
+    "tt.descriptor_reduce": ("kind",),
     "ttg.barrier": ("address_space",),
 }
 _TOKEN = {"ttg.async_wait", "ttg.async_commit_group", "ttg.async_copy_global_to_local", "ttg.async_tma_copy_global_to_local"}
@@ -357,6 +358,10 @@ class _Parser:
             attrs["segments"] = segments
         if name == "tt.dot_scaled" and segments is not None:
             operands = _scales_last(operands, *segments[3:])
+        if name in ("tt.descriptor_store", "tt.descriptor_reduce"):
+            operands = [operands[0], operands[-1], *operands[1:-1]]  # the definition has the indices last
+        if name == "tt.print" and signature:
+            operands = [self._value(v) for v in re.findall(r"%[\w$#-]+", signature)]
         if name == "tt.reshape":
             attrs.update((flag, True) for flag in ("allow_reorder", "efficient_layout") if flag in head.split())
         op = Op(name, operands, (), attrs)
