@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from smem_lint.tile.effects import is_trivially_dead
 from smem_lint.tile.ir import Op, Value
 from smem_lint.tile.types import Tensor
 
@@ -34,3 +35,14 @@ def convert_operation(op: Op, encoding: Any, skip: tuple[int, ...] = ()) -> Op:
         old.replace_all_uses(back)
     op.erase()
     return new
+
+
+def erase_dead(value: Value) -> None:
+    """Erase the operation behind ``value`` if nothing uses it and it does nothing else, and so on for its operands."""
+    stack = [value]
+    while stack:
+        op = stack.pop().op
+        if op is not None and op.block is not None and op.is_unused and is_trivially_dead(op):
+            operands = list(op.operands)
+            op.erase()
+            stack += operands
