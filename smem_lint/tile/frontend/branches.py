@@ -12,11 +12,12 @@ import ast
 from dataclasses import dataclass
 from typing import Any
 
-from smem_lint.tile import dtypes, language
+from smem_lint.tile import dtypes
 from smem_lint.tile.frontend.visitor import Visitor, expression, statement
 from smem_lint.tile.ir import Block, Op
 from smem_lint.tile.semantic.casts import cast
 from smem_lint.tile.semantic.context import to_tensor
+from smem_lint.tile.semantic.shapes import unsplat
 from smem_lint.tile.values import Composite, Handle, flatten, rebuild, type_of
 
 
@@ -33,7 +34,7 @@ def _truth(v: Visitor, condition: Handle, node: ast.expr) -> Handle:
     if condition.type.block:
         if condition.type.numel != 1:
             v.refuse("the truth value of a tile with more than one element is ambiguous", node)
-        condition = language.unsplat(v, condition)
+        condition = unsplat(v, condition)
     return cast(v, condition, dtypes.INT1)
 
 

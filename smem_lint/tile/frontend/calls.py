@@ -100,10 +100,14 @@ def call_jit(v: Visitor, function: FunctionRef, args: list[Any], kwargs: dict[st
     bound = bind(function.node, args, kwargs, lambda node: default_value(v, function, node))
     if not function.noinline and "blocks" not in function.cache:
         try:
-            return _inline(v, function, bound)
+            result = _inline(v, function, bound)
         except NeedsRegion:
             function.cache["blocks"] = True
-    return _outline(v, function, bound)
+            result = _outline(v, function, bound)
+    else:
+        result = _outline(v, function, bound)
+    v.foreign.update(flatten(result))
+    return result
 
 
 def default_value(v: Visitor, function: FunctionRef, node: ast.expr) -> Any:
@@ -129,6 +133,7 @@ def _inline(v: Visitor, function: FunctionRef, bound: dict[str, Any]) -> Any:
     last = block.last
     callee = _callee(v, function)
     callee.names, callee.defined = dict(bound), dict(bound)
+    callee.foreign.update(flatten(tuple(bound.values())))
     try:
         callee.run(function.node.body)
     except NeedsRegion:
@@ -160,7 +165,7 @@ def _outline(v: Visitor, function: FunctionRef, bound: dict[str, Any]) -> Any:
     if key not in v.session.functions:
         v.session.functions[key] = _make_function(v, function, bound)
     name, like = v.session.functions[key]
-    op = v.builder.op("tt.call", flatten(list(bound.values())), [value.type for value in flatten(like)], {"callee": name})
+    op = v.builder.op("tt.call", flatten(tuple(bound.values())), [value.type for value in flatten(like)], {"callee": name})
     return rebuild(like, iter(op.results))
 
 
@@ -170,11 +175,12 @@ def _make_function(v: Visitor, function: FunctionRef, bound: dict[str, Any]) -> 
     place, line = builder.block, builder.line
     name = f"{function.module.dotted}.{function.name}__{len(session.functions)}"
     callee = _callee(v, function)
-    arguments = [value.type for value in flatten(list(bound.values()))]
+    arguments = [value.type for value in flatten(tuple(bound.values()))]
     like = open_function(callee, name, "private", function.noinline, arguments)
     source = iter(like.body.args)
     callee.names = {parameter: rebuild(value, source) for parameter, value in bound.items()}
     callee.defined = dict(callee.names)
+    callee.foreign.update(like.body.args)
     callee.run(function.node.body)
     result = close_function(callee)
     assert place is not None

@@ -9,28 +9,21 @@ of those that turn out unchanged are then replaced by the value before the loop.
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass
 from typing import Any
 
-from smem_lint.tile.frontend.branches import adopt
+from smem_lint.tile.frontend.calls import call
 from smem_lint.tile.frontend.visitor import Visitor, statement
-from smem_lint.tile.ir import Block, Op, Value
+from smem_lint.tile.ir import Op, Value
+from smem_lint.tile.loops import Condition, Range
 from smem_lint.tile.semantic.casts import int_cast
 from smem_lint.tile.semantic.context import to_tensor
+from smem_lint.tile.semantic.hints import set_hint
 from smem_lint.tile.semantic.promotion import promote_integers
 from smem_lint.tile.values import Builtin, Composite, Handle, Named, flatten, rebuild, type_of
 
 MAX_STATIC_ITERATIONS = 100_000
-
-
-@dataclass(slots=True)
-class _Range:
-    """The header of a ``for``. ``attrs`` are the loop's own attributes, as Triton names them."""
-
-    start: Any
-    stop: Any
-    step: Any
-    attrs: dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -51,19 +44,28 @@ def _for(v: Visitor, node: ast.For) -> None:
     kind = v.evaluate(node.iter.func)
     args = [v.evaluate(arg) for arg in node.iter.args]
     kwargs = {str(keyword.arg): v.evaluate(keyword.value) for keyword in node.iter.keywords}
-    name = kind.name if isinstance(kind, Builtin) else ""
-    if name == "static_range":
-        _static_for(v, node, args, kwargs)
-    elif name == "range":
-        _dynamic_for(v, node, _tl_range(v, node, args, kwargs))
-    elif name == "python.range":
-        _dynamic_for(v, node, _python_range(v, node, args))
+    if isinstance(kind, Builtin) and kind.name == "python.range":
+        header: Any = _python_range(v, node, args)
     else:
+        header = call(v, kind, args, kwargs, None) if isinstance(kind, Builtin) else None
+    if not isinstance(header, Range):
         v.refuse("only range, tl.range and tl.static_range can be iterated over", node)
+    (_static_for if header.static else _dynamic_for)(v, node, header)
 
 
-def _static_for(v: Visitor, node: ast.For, args: list[Any], kwargs: dict[str, Any]) -> None:
-    start, stop, step = _bounds(v, node, args, kwargs)
+def _python_range(v: Visitor, node: ast.For, args: list[Any]) -> Range:
+    assert isinstance(node.iter, ast.Call)
+    if len(args) == 1:
+        stop = node.iter.args[0]
+        # Triton evaluates a lone bound twice and takes the second value.
+        return Range(0, args[0] if isinstance(stop, ast.Name | ast.Constant) else v.evaluate(stop), 1)
+    if len(args) not in (2, 3):
+        v.refuse("a range has one to three bounds", node)
+    return Range(args[0], args[1], args[2] if len(args) > 2 else 1)
+
+
+def _static_for(v: Visitor, node: ast.For, header: Range) -> None:
+    start, stop, step = header.start, header.end, header.step
     if not all(isinstance(bound, int) for bound in (start, stop, step)) or step == 0:
         v.refuse("the bounds of static_range must be known at compile time", node)
     values = range(start, stop, step)
@@ -75,55 +77,24 @@ def _static_for(v: Visitor, node: ast.For, args: list[Any], kwargs: dict[str, An
         v.run(node.body)
 
 
-def _bounds(v: Visitor, node: ast.For, args: list[Any], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """``arg1, arg2=None, step=None`` as start, stop and step; takes them out of ``kwargs``."""
-    bounds = list(args)
-    for name in ("arg1", "arg2", "step")[len(bounds) :]:
-        bounds.append(kwargs.pop(name, None))
-    if len(bounds) > 3 or bounds[0] is None:
-        v.refuse("a range has one to three bounds", node)
-    first, second, step = bounds
-    step = 1 if step is None else step
-    return (0, first, step) if second is None else (first, second, step)
-
-
-_RANGE_OPTIONS = ("num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer", "flatten", "warp_specialize", "disable_licm")
-
-
-def _tl_range(v: Visitor, node: ast.For, args: list[Any], kwargs: dict[str, Any]) -> _Range:
-    options = dict(zip(_RANGE_OPTIONS, args[3:], strict=False))
-    start, stop, step = _bounds(v, node, args[:3], kwargs)
-    for name, value in kwargs.items():
-        if name not in _RANGE_OPTIONS:
-            v.refuse(f"tl.range has no parameter {name!r}", node)
-        options[name] = value
+def _attributes(header: Range) -> dict[str, Any]:
+    """Attributes of the loop, as Triton names them."""
     attrs: dict[str, Any] = {}
     for name in ("num_stages", "loop_unroll_factor"):
-        if options.get(name) is not None:
-            attrs[f"tt.{name}"] = int(options[name])
+        if getattr(header, name) is not None:
+            attrs[f"tt.{name}"] = int(getattr(header, name))
     for name in ("disallow_acc_multi_buffer", "flatten", "warp_specialize"):
-        if options.get(name):
+        if getattr(header, name):
             attrs[f"tt.{name}"] = True
-    if options.get("disable_licm"):
+    if header.disable_licm:
         attrs["llvm.loop_annotation"] = "disable_licm"
-    return _Range(start, stop, step, attrs)
+    return attrs
 
 
-def _python_range(v: Visitor, node: ast.For, args: list[Any]) -> _Range:
-    assert isinstance(node.iter, ast.Call)
-    if len(args) == 1:
-        stop = node.iter.args[0]
-        # Triton evaluates a lone bound twice and takes the second value.
-        return _Range(0, args[0] if isinstance(stop, ast.Name | ast.Constant) else v.evaluate(stop), 1, {})
-    if len(args) not in (2, 3):
-        v.refuse("a range has one to three bounds", node)
-    return _Range(args[0], args[1], args[2] if len(args) > 2 else 1, {})
-
-
-def _dynamic_for(v: Visitor, node: ast.For, bounds: _Range) -> None:
+def _dynamic_for(v: Visitor, node: ast.For, header: Range) -> None:
     builder = v.builder
-    negative = isinstance(bounds.step, int) and bounds.step < 0
-    start, stop, step = bounds.start, bounds.stop, bounds.step
+    negative = isinstance(header.step, int) and header.step < 0
+    start, stop, step = header.start, header.end, header.step
     if negative:
         start, stop, step = stop, start, -step
     limits = [to_tensor(v, limit) for limit in (start, stop, step)]
@@ -141,23 +112,21 @@ def _dynamic_for(v: Visitor, node: ast.For, bounds: _Range) -> None:
 
     outer = _enter(v)
     candidates = _candidates(v, node.body, target)
-    body = Block([counter.ir, *(value.type for candidate in candidates for value in candidate.initial)])
+    op = Op("scf.for", (), (), _attributes(header), 1, line)
+    body = op.regions[0].add_block([counter.ir, *(value.type for candidate in candidates for value in candidate.initial)])
     builder.at_end(body)
     induction = body.args[0]
     if negative:
         induction = builder.value("arith.subi", [high, induction], counter.ir)
         induction = builder.value("arith.addi", [induction, low], counter.ir)
+    v.foreign.add(induction)  # a hint on it lands on a placeholder that Triton replaces after the body
     v.define(target, Handle(induction, counter))
     _bind(v, candidates, body.args[1:])
-    carried = _visit_body(v, node.body, candidates, [body.args[1:]])
+    carried = _visit_body(v, op, node.body, candidates, [body.args[1:]])
     builder.op("scf.yield", [value for _, final in carried for value in final])
-
     builder.at_end(place)
     builder.line = line
-    initial = [value for candidate, _ in carried for value in candidate.initial]
-    op = builder.op("scf.for", [low, high, stride, *initial], [value.type for value in initial], bounds.attrs, 1)
-    adopt(op, op.regions[0], body)
-    _leave(v, outer, carried, op)
+    _finish(v, op, [low, high, stride], outer, carried)
 
 
 @statement(ast.While)
@@ -169,35 +138,27 @@ def _while(v: Visitor, node: ast.While) -> None:
     outer = _enter(v)
     candidates = _candidates(v, node.body, None)
     types = [value.type for candidate in candidates for value in candidate.initial]
-    before, after = Block(types), Block(types)
+    op = Op("scf.while", (), (), {}, 2, line)
+    before, after = (region.add_block(types) for region in op.regions)
     builder.at_end(before)
     _bind(v, candidates, before.args)
     condition = v.evaluate(node.test)
-    attrs: dict[str, Any] = {}
-    if isinstance(condition, Composite) and type(condition).__name__ == "Condition":
-        attrs, condition = _loop_annotation(condition)
+    if isinstance(condition, Condition):
+        if condition.disable_licm:
+            op.attrs["llvm.loop_annotation"] = "disable_licm"
+        condition = condition.condition
     if not isinstance(condition, Handle):
         v.refuse("the condition of while must be a run-time value", node)
-    builder.op("scf.condition", [condition.value, *before.args])
+    builder.op("scf.condition", [condition.value])
     builder.at_end(after)
     _bind(v, candidates, after.args)
-    carried = _visit_body(v, node.body, candidates, [after.args, before.args])
-    end = builder.block
-    assert end is not None and before.last is not None
+    carried = _visit_body(v, op, node.body, candidates, [after.args, before.args])
+    assert before.last is not None
     before.last.set_operands([before.last.operands[0], *before.args])
     builder.op("scf.yield", [value for _, final in carried for value in final])
     builder.at_end(place)
     builder.line = line
-    initial = [value for candidate, _ in carried for value in candidate.initial]
-    op = builder.op("scf.while", initial, [value.type for value in initial], attrs, 2)
-    adopt(op, op.regions[0], before)
-    adopt(op, op.regions[1], after)
-    _leave(v, outer, carried, op)
-
-
-def _loop_annotation(condition: Any) -> tuple[dict[str, Any], Any]:
-    attrs = {"llvm.loop_annotation": "disable_licm"} if condition.disable_licm else {}
-    return attrs, condition.condition
+    _finish(v, op, [], outer, carried)
 
 
 def _enter(v: Visitor) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
@@ -206,9 +167,12 @@ def _enter(v: Visitor) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
     return outer
 
 
-def _leave(
-    v: Visitor, outer: tuple[dict[str, Any], dict[str, Any], dict[str, Any]], carried: list[tuple[_Candidate, list[Value]]], op: Op
-) -> None:
+def _finish(v: Visitor, op: Op, bounds: list[Value], outer: tuple[dict[str, Any], ...], carried: list[_Carried]) -> None:
+    """Put the visited loop in its place; the names of what it carries stand for its results from here on."""
+    initial = [value for candidate, _ in carried for value in candidate.initial]
+    op.set_operands([*bounds, *initial])
+    op.results = [Value(value.type, op, None, index) for index, value in enumerate(initial)]
+    v.builder.insert(op)
     v.names, v.defined, v.pending = outer
     results = iter(op.results)
     for candidate, _ in carried:
@@ -232,9 +196,13 @@ def _bind(v: Visitor, candidates: list[_Candidate], args: list[Value]) -> None:
         v.define(candidate.name, rebuild(candidate.value, source))
 
 
+_Carried = tuple[_Candidate, list[Value]]
+"""A variable that the loop carries, and the values it has at the end of the body."""
+
+
 def _visit_body(
-    v: Visitor, body: list[ast.stmt], candidates: list[_Candidate], argument_lists: list[list[Value]]
-) -> list[tuple[_Candidate, list[Value]]]:
+    v: Visitor, op: Op, body: list[ast.stmt], candidates: list[_Candidate], argument_lists: list[list[Value]]
+) -> list[_Carried]:
     """Visit the body and drop the arguments (of every list alike, the first being the body's) of what is not carried.
 
     Returns the carried variables with the values that they have at the end of the body.
@@ -252,16 +220,38 @@ def _visit_body(
         for initial in candidate.initial:
             before[next(source)] = initial
     finals = [flatten(v.names[candidate.name]) for candidate in candidates]
-    carried, kept, at = [], [], 0
+    carried: list[_Carried] = []
+    kept: list[int] = []
+    at = 0
     for candidate, final in zip(candidates, finals, strict=True):
         size = len(candidate.initial)
         if [before.get(value, value) for value in final] != candidate.initial:
             carried.append((candidate, final))
             kept.extend(range(at, at + size))
         at += size
-    _drop_arguments(argument_lists, set(kept), [value for candidate in candidates for value in candidate.initial])
-    dropped = {arg: before[arg] for index, arg in enumerate(before) if index not in set(kept)}
+    values = list(before.values())
+    _move_hints(v, op, args[0].index if args else 0, kept, values)
+    _drop_arguments(argument_lists, set(kept), values)
+    dropped = {arg: value for index, (arg, value) in enumerate(before.items()) if index not in set(kept)}
     return [(candidate, [dropped.get(value, value) for value in final]) for candidate, final in carried]
+
+
+_HINT = re.compile(r"(tt\.\w+)_arg(\d+)$")
+
+
+def _move_hints(v: Visitor, op: Op, first: int, kept: list[int], initial: list[Value]) -> None:
+    """Renumber the hints on arguments; what is hinted in the body is also hinted for the value before the loop.
+
+    The second is what Triton's first visit of the body does, in which the variables still hold that value.
+    """
+    for attr in [name for name in op.attrs if _HINT.match(name)]:
+        held = op.attrs.pop(attr)
+        match = _HINT.match(attr)
+        assert match is not None
+        at = int(match.group(2)) - first
+        set_hint(v, match.group(1), initial[at], held)
+        if at in kept:
+            op.attrs[f"{match.group(1)}_arg{kept.index(at) + first}"] = held
 
 
 def _drop_arguments(argument_lists: list[list[Value]], kept: set[int], initial: list[Value]) -> None:

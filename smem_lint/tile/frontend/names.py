@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from smem_lint.tile.frontend.session import Session
 
 _MISSING = object()
+_TRITON_MODULES = frozenset({
+    "triton.language", "triton.runtime", "triton.testing", "triton.tools", "triton.language.core", "triton.language.extra",
+    "triton.language.extra.cuda", "triton.language.extra.cuda.libdevice", "triton.language.extra.libdevice", "triton.language.math",
+    "triton.language.random", "triton.language.semantic", "triton.language.standard", "triton.language.target_info",
+})  # fmt: skip
+"""Modules of Triton through which a kernel reaches something."""
 
 
 class Scope:
@@ -128,11 +134,14 @@ def member(session: Session, namespace: Namespace, name: str) -> Any:
     """``namespace.name``; raises KernelError or Unsupported."""
     if namespace.module is not None:
         return session.scope(namespace.module).lookup(name)
-    found = language.lookup(f"{namespace.path}.{name}")
+    dotted = f"{namespace.path}.{name}"
+    found = language.lookup(dotted)
     if found is None:
-        if namespace.path.startswith("triton"):
+        if dotted in _TRITON_MODULES or not dotted.startswith("triton."):
+            return Namespace(dotted)
+        if namespace.path.startswith("triton.language"):
             raise KernelError(f"module {namespace.path!r} has no attribute {name!r}")
-        raise Unsupported(f"{namespace.path}.{name}")
+        raise Unsupported(dotted)
     return found
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from smem_lint.tile.frontend.session import Session
-from smem_lint.tile.ir import Block, Builder, Region
+from smem_lint.tile.ir import Block, Builder, Region, Value
 from smem_lint.tile.semantic.context import Options
 from smem_lint.tile.unsupported import KernelError, Unsupported
 
@@ -30,7 +30,8 @@ class Visitor:
 
     ``names`` are the variables in sight, ``defined`` those assigned since the innermost branch or loop was entered.
     ``region`` is None while the body goes straight into a caller's block. ``returns`` holds each returned value with the
-    block that the return ends.
+    block that the return ends. ``foreign`` are the values that come from other functions: the arguments of this one, unless it is
+    the kernel, and the results of those that it called.
     """
 
     __slots__ = (
@@ -40,6 +41,7 @@ class Visitor:
         "default_values",
         "defined",
         "depth",
+        "foreign",
         "function",
         "module",
         "names",
@@ -59,6 +61,7 @@ class Visitor:
         self.function = function
         self.names: dict[str, Any] = {}
         self.defined: dict[str, Any] = {}
+        self.foreign: set[Value] = set()
         self.pending: dict[str, Any] = {}
         self.returns: list[tuple[Any, Block]] = []
         self.region: Region | None = None
