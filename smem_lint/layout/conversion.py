@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from smem_lint.layout.encodings import Distributed
+from smem_lint.layout.encodings import Distributed, Shared
 from smem_lint.layout.linear import Dims, LinearLayout
 from smem_lint.layout.to_linear import linear_layout
 
@@ -40,6 +40,16 @@ def conversion_is_reorder(source: Distributed, target: Distributed, shape: Dims)
 def min_conversion_dims(source: Distributed, target: Distributed, shape: Dims) -> tuple[str, ...]:
     """The inputs that take part in the conversion, after those it leaves alone (``minimalCvtLayout``)."""
     return _moving_inputs(linear_layout(source, shape), linear_layout(target, shape))
+
+
+@cache
+def shared_vector(encoding: Distributed, shared: Shared, shape: Dims) -> int:
+    """How many neighbouring elements a thread can move at once between its registers and a buffer, however many bits that is.
+
+    The pipeliner copies asynchronously only what is at least 4 bytes this way (``getCopyVecBytes`` in
+    lib/Dialect/TritonGPU/Transforms/Pipeliner/PipeliningUtility.cpp).
+    """
+    return linear_layout(encoding, shape).invert_and_compose(linear_layout(shared, shape)).consecutive()
 
 
 @cache

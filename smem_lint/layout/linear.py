@@ -159,6 +159,19 @@ class LinearLayout(Interned):
             masks[name] = sum(1 << bit for bit, basis in enumerate(column) if not span.add(basis))
         return masks
 
+    def consecutive(self) -> int:
+        """How many neighbours along coordinate 0 the first input's lowest bits run over, aligned to that number.
+
+        ``getNumConsecutiveInOut``: the run ends where a bit does something else, or where any other bit has a part of it.
+        """
+        first, run = self.bases[0], 0
+        while run < len(first) and first[run] == 1 << run and run < log2(self.shape[0]):
+            run += 1
+        others = 0
+        for basis in (*first[run:], *(basis for column in self.bases[1:] for basis in column)):
+            others |= basis & self.shape[0] - 1
+        return min(1 << run, others & -others) if others else 1 << run
+
     # Making others from it ----------------------------------------------------------------------------------------------
 
     def replace(self, **columns: Iterable[int]) -> LinearLayout:

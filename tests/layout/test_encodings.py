@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from smem_lint.layout import distributed as d
+from smem_lint.layout.conversion import shared_vector
 from smem_lint.layout.encodings import Blocked, DotOperand, Linear, Mma, NvmmaShared, Slice, SwizzledShared
 from smem_lint.layout.inference import infer_operand, infer_result, join_result, reshape_result, split_result, trans_result
 from smem_lint.layout.reshape import reshape_groups
@@ -117,6 +118,14 @@ def test_swizzled_rows():
     assert layout.coordinate_bases("offset")[6:9] == ((1, 8), (2, 16), (4, 32))
     assert layout is linear_layout(NvmmaShared(128, False, 16), (64, 64))
     assert layout.transpose((1, 0)) is linear_layout(NvmmaShared(128, True, 16), (64, 64))
+
+
+def test_vectors_between_registers_and_shared_memory():
+    rows, columns = Blocked((1, 8), (4, 8), (4, 1), (1, 0)), Blocked((8, 1), (8, 4), (1, 4), (0, 1))
+    assert shared_vector(rows, SwizzledShared(8, 1, 8, (1, 0)), (64, 64)) == 8
+    assert shared_vector(rows, SwizzledShared(4, 1, 8, (1, 0)), (64, 64)) == 4
+    assert shared_vector(rows, SwizzledShared(1, 1, 1, (1, 0)), (64, 64)) == 8
+    assert shared_vector(columns, SwizzledShared(8, 1, 8, (1, 0)), (64, 64)) == 1
 
 
 def test_join_and_split_undo_each_other():
