@@ -204,7 +204,7 @@ class Op:
                     yield from op.walk_post()
         yield self
 
-    def clone(self, mapping: dict[Value, Value], name_regions: bool = True) -> Op:
+    def clone(self, mapping: dict[Value, Value]) -> Op:
         """A copy outside any block; operands go through ``mapping``, which learns the results and inner arguments."""
         new = Op(self.name, [mapping.get(v, v) for v in self.operands], [r.type for r in self.results], dict(self.attrs), 0, self.line)
         for old_result, new_result in zip(self.results, new.results, strict=True):
@@ -356,6 +356,13 @@ class Module:
     def kernel(self) -> Op:
         """The public function."""
         return next(function for function in self.functions if function.attrs.get("visibility") == "public")
+
+    def clone(self) -> Module:
+        """A copy that shares nothing that passes change."""
+        new = Module(self.num_warps, self.num_stages, self.num_ctas, self.capability)
+        new.functions = [function.clone({}) for function in self.functions]
+        new.attrs = dict(self.attrs)
+        return new
 
     def walk(self) -> Iterator[Op]:
         for function in self.functions:

@@ -11,10 +11,13 @@ import os
 import re
 import resource
 import sys
+import types
 
 
 
 def main():
+    sys.modules["smem_lint_cut"] = types.ModuleType("smem_lint_cut")
+    sys.modules["smem_lint_cut"].outside = _outside
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     if len(sys.argv) > 1 and int(sys.argv[1]):
@@ -63,6 +66,20 @@ def _compile(request):
 
 class _PassesDiffer(Exception):
     pass
+
+
+def _outside(dotted):
+    """What a name of triton (or ``math``) stands for; None where this version has no such name, as behind a ``try`` import."""
+    first, *rest = dotted.split(".")
+    found = importlib.import_module(first)
+    for place, part in enumerate(rest, 1):
+        if not hasattr(found, part):
+            try:
+                importlib.import_module(".".join([first, *rest[:place]]))
+            except ImportError:
+                return None
+        found = getattr(found, part, None)
+    return found
 
 
 def _load(request):

@@ -176,7 +176,7 @@ class _Child:
 
     def __init__(self, python: str, limits: Limits) -> None:
         self.limits = limits
-        self.log = tempfile.TemporaryFile()
+        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         environment = {**os.environ, "TRITON_CACHE_DIR": os.environ.get("TRITON_CACHE_DIR", tempfile.gettempdir() + "/smem-lint-triton")}
         environment.pop("TRITON_INTERPRET", None)
         try:

@@ -17,7 +17,7 @@ from smem_lint.host.globals import UNKNOWN, DType, global_value
 from smem_lint.source.modules import Definition, External, Repository, SourceModule, dotted_name, jit_kind
 
 _SAFE_OUTSIDE = ("triton", "math")
-_HEADER = "import triton, triton.language as tl"
+_HEADER = "import triton, triton.language as tl; from smem_lint_cut import outside as _outside"
 
 
 class CannotCut(ValueError):
@@ -48,7 +48,8 @@ def cut(repository: Repository, file: str, kernel: str, capability: int, *, run_
         raise CannotCut(f"{file}: no function is called {kernel}")
     cutter = _Cutter(repository, capability, run_host_functions)
     cutter.keep_function(module, function, is_kernel=True)
-    return Cut({cutter.name(piece.module): piece.text() for piece in cutter.pieces.values()}, cutter.name(module), kernel, tuple(cutter.missing))
+    modules = {cutter.name(piece.module): piece.text() for piece in cutter.pieces.values()}
+    return Cut(modules, cutter.name(module), kernel, tuple(cutter.missing))
 
 
 @dataclass(eq=False)
@@ -113,10 +114,8 @@ class _Cutter:
         parts = meaning.dotted.split(".")
         if parts[0] not in _SAFE_OUTSIDE:
             self.missing.append(f"{name} ({meaning.dotted})")
-        elif len(parts) == 1:
-            piece.header.append(f"import {parts[0]} as {name}")
         else:
-            piece.header.append(f"from {'.'.join(parts[:-1])} import {parts[-1]} as {name}")
+            piece.header.append(f"{name} = _outside({meaning.dotted!r})")
 
     def _of_module(self, module: SourceModule, piece: _Piece, dotted: str, meaning: SourceModule) -> None:
         name, _, rest = dotted.partition(".")

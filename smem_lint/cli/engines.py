@@ -1,0 +1,79 @@
+"""The engine that a command asks, by its name."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from smem_lint.cache import Cache, default_folder
+from smem_lint.cli.errors import UsageError
+from smem_lint.cli.progress import Progress
+from smem_lint.config import Settings
+from smem_lint.devices import by_capability
+from smem_lint.engines import Engine, Estimate
+from smem_lint.specialization import Specialization
+
+
+def engine_of(settings: Settings, roots: Sequence[Path], *, use_cache: bool = True, default: str = "auto") -> Engine:
+    """The engine of ``settings.engine``; ``auto`` is ``default`` where a command has a reason of its own. Raises UsageError."""
+    name = settings.engine if settings.engine != "auto" else default
+    if name == "compiler":
+        return _checked(compiler_engine(settings, roots, use_cache))
+    if name == "gpu":
+        from smem_lint.verify.gpu import gpu_engine
+
+        return gpu_engine(settings, roots)
+    from smem_lint.model import ModelEngine
+
+    model = ModelEngine(roots, version=settings.triton, jobs=settings.jobs)
+    if name == "model" or importlib.util.find_spec("triton") is None:
+        return model
+    return AutoEngine(model, compiler_engine(settings, roots, use_cache))
+
+
+def compiler_engine(settings: Settings, roots: Sequence[Path], use_cache: bool = True) -> Engine:
+    from smem_lint.verify.compiler import CompilerEngine
+
+    folder = Path(settings.cache_dir) if settings.cache_dir else default_folder(roots[0])
+    cache = Cache(folder, "compiler") if use_cache else None
+    return CompilerEngine(roots, jobs=settings.jobs, cache=cache, progress=Progress("compiling"))
+
+
+def _checked(engine: Engine) -> Engine:
+    from smem_lint.verify.compiler import CompilerEngine, CompilerUnavailable
+
+    assert isinstance(engine, CompilerEngine)
+    try:
+        engine.version  # noqa: B018 - asks the interpreter once, before any work is done
+    except CompilerUnavailable as error:
+        raise UsageError(str(error)) from error
+    return engine
+
+
+@dataclass(eq=False)
+class AutoEngine:
+    """The model; what it says to overflow, and what it cannot decide at the limit, is asked of the installed compiler."""
+
+    model: Engine
+    compiler: Engine
+    name: str = "auto"
+
+    def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
+        wanted = list(specializations)
+        answers = list(self.model.estimate(wanted))
+        doubtful = [index for index, (one, answer) in enumerate(zip(wanted, answers, strict=True)) if _doubtful(one, answer)]
+        for index, confirmed in zip(doubtful, self.compiler.estimate([wanted[index] for index in doubtful]), strict=True):
+            if confirmed.bytes is not None:
+                answers[index] = confirmed
+        return iter(answers)
+
+
+def _doubtful(one: Specialization, answer: Estimate) -> bool:
+    limit = by_capability(one.capability).optin
+    if answer.bytes is None:
+        return True
+    if answer.bytes > limit:
+        return True
+    return not answer.exact and (answer.upper is None or answer.upper > limit)

@@ -1,0 +1,48 @@
+"""``smem-lint estimate RECORDS.jsonl``: one estimate a line, in the records' order."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from smem_lint.cli.engines import engine_of
+from smem_lint.cli.errors import UsageError
+from smem_lint.cli.settings import existing, settings_of, write_output
+from smem_lint.engines import Estimate, unanswered
+from smem_lint.specialization import Specialization
+
+
+def run(arguments: argparse.Namespace) -> int:
+    records = existing([arguments.records])[0]
+    roots = existing(arguments.root) if arguments.root else [records.resolve().parent]
+    settings = settings_of(arguments, roots)
+    read = list(read_records(records))
+    engine = engine_of(settings, roots, use_cache=not arguments.no_cache, default="model")
+    known = [one for one in read if isinstance(one, Specialization)]
+    answers = engine.estimate(known)
+    lines = []
+    for one in read:
+        estimate: Estimate = unanswered("none", one) if isinstance(one, str) else next(answers)
+        lines.append(json.dumps(estimate.to_json()) + "\n")
+    write_output("".join(lines), arguments.output)
+    return 0
+
+
+def read_records(path: Path) -> Iterator[Specialization | str]:
+    """Each line's specialization, or why it is none; blank lines are passed over. Raises UsageError where the file cannot be read."""
+    try:
+        text = path.read_text("utf8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: {error}") from error
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            if not isinstance(record, dict):
+                raise ValueError("not a JSON object")
+            yield Specialization.from_record(record)
+        except (ValueError, RecursionError) as error:
+            yield f"{path}:{number}: {error}"

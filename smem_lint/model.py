@@ -1,0 +1,109 @@
+"""The ``model`` engine: specialization to estimate in pure Python, by the compiler's own decisions.
+
+From top to bottom: the front end makes the tile program, ``tile.cleanup`` tidies it, ``passes`` choose layouts, pipeline loops and
+order instructions, and ``allocation`` places what is left in shared memory.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from smem_lint.allocation.allocate import Allocation, allocate
+from smem_lint.bounds import bounded
+from smem_lint.buffers import reported
+from smem_lint.engines import Estimate, unanswered
+from smem_lint.pipeline import back_passes, front_passes, pass_named
+from smem_lint.source.modules import Repository
+from smem_lint.specialization import Specialization
+from smem_lint.tile.frontend import build
+from smem_lint.tile.ir import Module
+from smem_lint.tile.unsupported import KernelError, Unsupported
+
+NAME = "model"
+_KEPT = 4
+
+Watcher = Callable[[str, Module], None]
+
+
+@dataclass(eq=False)
+class ModelEngine:
+    """Estimates from the source under ``roots``. The part that ``num_stages`` does not touch is kept for the next one."""
+
+    roots: Sequence[Path]
+    version: str = ""
+    jobs: int = 1
+    name: str = NAME
+    _kept: OrderedDict[str, Module | Exception] = field(default_factory=OrderedDict)
+
+    def __post_init__(self) -> None:
+        self.repository = Repository([Path(root) for root in self.roots])
+
+    def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
+        """One estimate each, in order. What cannot be answered says why; nothing is raised for a single one."""
+        return (self.one(specialization) for specialization in specializations)
+
+    def one(self, specialization: Specialization) -> Estimate:
+        started = time.perf_counter()
+        try:
+            allocation = self.allocation(specialization)
+        except KernelError as error:
+            return unanswered(NAME, f"Triton refuses the kernel: {error}", time.perf_counter() - started)
+        except LookupError as error:
+            return unanswered(NAME, str(error.args[0]) if error.args else "not found", time.perf_counter() - started)
+        except Unsupported as error:
+            return bounded(self.front_end(specialization), specialization, str(error), time.perf_counter() - started)
+        total = allocation.total
+        return Estimate(total, total, total, True, NAME, reported(allocation), seconds=time.perf_counter() - started)
+
+    def allocation(self, specialization: Specialization, watch: Watcher | None = None) -> Allocation:
+        """The allocation of one specialization; ``watch`` sees the program after each pass. Raises KernelError, Unsupported, LookupError."""
+        return allocate(self.program(specialization, watch))
+
+    def program(self, specialization: Specialization, watch: Watcher | None = None) -> Module:
+        """The program as it is allocated, its control flow still structured."""
+        module = self._front(specialization, watch)
+        module.num_stages = specialization.num_stages
+        _run(back_passes(specialization.capability), module, watch)
+        return module
+
+    def front_end(self, specialization: Specialization) -> Module | None:
+        """The tile program as the front end makes it, or None where it cannot."""
+        try:
+            return build(self.repository, specialization)
+        except (KernelError, Unsupported, LookupError):
+            return None
+
+    def _front(self, specialization: Specialization, watch: Watcher | None) -> Module:
+        if watch is not None:
+            return self._made(specialization, watch)
+        token = repr(replace(specialization, num_stages=0))
+        kept = self._kept.get(token)
+        if kept is None:
+            try:
+                kept = self._made(specialization, None)
+            except (KernelError, Unsupported, LookupError) as error:
+                kept = error
+            self._kept[token] = kept
+            while len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        if isinstance(kept, Exception):
+            raise kept
+        return kept.clone()
+
+    def _made(self, specialization: Specialization, watch: Watcher | None) -> Module:
+        module = build(self.repository, specialization)
+        if watch is not None:
+            watch("frontend", module)
+        _run(front_passes(specialization.capability), module, watch)
+        return module
+
+
+def _run(names: Sequence[str], module: Module, watch: Watcher | None) -> None:
+    for name in names:
+        pass_named(name)(module)
+        if watch is not None:
+            watch(name, module)

@@ -1,0 +1,64 @@
+"""Findings for people: the source line, the numbers, what costs most, and what would fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from smem_lint.findings import Finding, Report
+from smem_lint.report import Options
+from smem_lint.report.concise import closing, line
+from smem_lint.report.style import Style, printable
+
+_BUFFERS = 5
+
+
+def render(report: Report, options: Options) -> str:
+    style = Style(options.color)
+    parts = ["\n".join(_finding(finding, style)) for finding in report.findings if options.show_info or finding.fails]
+    for problem in report.problems:
+        parts.append(f"{printable(problem.file)}:{problem.line or 1}:1: {style.paint('problem', 'red')} {printable(problem.message)}")
+    parts.append(closing(report, options, style))
+    return "\n\n".join(parts) + "\n"
+
+
+def _finding(finding: Finding, style: Style) -> Iterator[str]:
+    yield line(finding, style)
+    if finding.source_line:
+        gutter = style.paint(f"{finding.line:>6} |", "cyan")
+        yield f"{gutter} {printable(finding.source_line.rstrip())}"
+    for label, text in _details(finding):
+        yield f"  {style.paint(label + ':', 'bold')} {printable(text)}"
+
+
+def _details(finding: Finding) -> Iterator[tuple[str, str]]:
+    constexprs = finding.config.get("constexprs", {})
+    options = finding.config.get("options", {})
+    if finding.bytes is not None and finding.limit is not None:
+        yield "needs", _needs(finding)
+    told = ", ".join(f"{name}={value}" for name, value in {**constexprs, **options}.items() if _decides(name, value))
+    if told:
+        yield "config", told
+    types = ", ".join(f"{name}: {kind}" for name, kind in finding.config.get("types", {}).items() if str(kind).startswith("*"))
+    if types:
+        yield "types", types
+    for buffer in finding.buffers[:_BUFFERS]:
+        place = f"{finding.kernel_file}:{buffer.line}" if buffer.line else buffer.op
+        yield "buffer", f"{buffer.size:,} bytes at {buffer.offset:,}: {buffer.kind} {buffer.what} ({place})"
+    if finding.fits:
+        yield "fits", "; ".join(map(str, finding.fits))
+
+
+def _needs(finding: Finding) -> str:
+    assert finding.bytes is not None and finding.limit is not None
+    difference = finding.bytes - finding.limit
+    word = f"{difference:,} too many" if difference > 0 else f"{-difference:,} to spare"
+    bounds = "" if finding.lower == finding.upper else f" (between {finding.lower:,} and {_upper(finding)})"
+    return f"{finding.bytes:,} bytes{bounds} of {finding.limit:,}: {word} [{finding.confidence}]"
+
+
+def _upper(finding: Finding) -> str:
+    return f"{finding.upper:,}" if finding.upper is not None else "unknown"
+
+
+def _decides(name: str, value: object) -> bool:
+    return value is not None and not isinstance(value, dict) and not (isinstance(value, int) and value == 1 and name.startswith("stride"))
