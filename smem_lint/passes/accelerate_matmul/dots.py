@@ -50,7 +50,8 @@ def rewrite_dot(dot: Op, version: int, num_warps: int, capability: int) -> None:
         a = operand_in_registers(a, 0, a.type.element.bits, encoding, dot)
     b = operand_in_memory(b, 1, either_order)
     attrs = dict(dot.attrs)
-    attrs["inputPrecision"] = INPUT_PRECISIONS.index(attrs.get("inputPrecision", "ieee"))
+    if attrs.get("inputPrecision", "ieee") != "ieee":
+        attrs["inputPrecision"] = INPUT_PRECISIONS.index(attrs["inputPrecision"])
     before = dot.operands[:2]
     replace_dot(dot, "ttng.warp_group_dot", [a, b, accumulator], encoding, attrs)
     for value in before:
