@@ -60,7 +60,10 @@ class ModelEngine:
         return Estimate(total, total, total, True, NAME, reported(allocation), seconds=time.perf_counter() - started)
 
     def allocation(self, specialization: Specialization, watch: Watcher | None = None) -> Allocation:
-        """The allocation of one specialization; ``watch`` sees the program after each pass. Raises KernelError, Unsupported, LookupError."""
+        """The allocation of one specialization; ``watch`` sees the program after each pass.
+
+        Raises KernelError, Unsupported, LookupError.
+        """
         return allocate(self.program(specialization, watch))
 
     def program(self, specialization: Specialization, watch: Watcher | None = None) -> Module:

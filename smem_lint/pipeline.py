@@ -26,9 +26,9 @@ _MODULE = {"canonicalizer": "canonicalize", "triton_licm": "licm"}
 
 _TILE_PROGRAM = ("canonicalizer", "combine", "reorder_broadcast", "cse", "symbol_dce", "loop_unroll")
 _LAYOUTS = (
-    "convert_to_ttgpuir", "coalesce", "f32_dot_tc", "plan_cta", "remove_layout_conversions", "optimize_thread_locality", "accelerate_matmul",
-    "remove_layout_conversions", "optimize_dot_operands", "optimize_descriptor_encoding", "loop_aware_cse", "fuse_nested_loops",
-    "canonicalizer", "triton_licm",
+    "convert_to_ttgpuir", "coalesce", "f32_dot_tc", "plan_cta", "remove_layout_conversions", "optimize_thread_locality",
+    "accelerate_matmul", "remove_layout_conversions", "optimize_dot_operands", "optimize_descriptor_encoding", "loop_aware_cse",
+    "fuse_nested_loops", "canonicalizer", "triton_licm",
 )  # fmt: skip
 _AFTER_LAYOUTS = {
     "ampere_hopper": ("canonicalizer", "combine_tensor_select_and_if"),

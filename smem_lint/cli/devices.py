@@ -17,5 +17,6 @@ def run(arguments: argparse.Namespace) -> int:
     for one in devices():
         numbers = f"{one.optin:>13,}{one.per_sm:>10,}{one.reserved_per_block:>10,}{one.threads_per_sm:>9,}{one.blocks_per_sm:>8}"
         print(f"{one.target:<8}{numbers}  {', '.join(one.cards)}")
-    print("\nBytes. The opt-in limit is what one block may have; each block takes `reserved` more of its SM. `--output-format json` has sources.")
+    print("\nBytes. The opt-in limit is what one block may have; each block takes `reserved` more of its SM.")
+    print("`--output-format json` has the source of each row.")
     return 0

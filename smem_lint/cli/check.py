@@ -1,0 +1,50 @@
+"""``smem-lint check``: repositories in, findings out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from smem_lint import __version__
+from smem_lint.cli.errors import UsageError
+from smem_lint.cli.linting import Lint
+from smem_lint.cli.settings import existing, settings_of, use_color, write_output
+from smem_lint.findings import Report
+
+
+def run(arguments: argparse.Namespace) -> int:
+    paths = existing(arguments.paths)
+    settings = settings_of(arguments, paths)
+    if arguments.watch:
+        from smem_lint.cli.watching import watch
+
+        return watch(arguments, paths)
+    lint = Lint(settings, paths, use_cache=not arguments.no_cache, records=arguments.records)
+    report = lint.report()
+    if arguments.fix or arguments.diff:
+        from smem_lint.cli.fixing import fix
+
+        code = fix(report, lint, arguments.diff)
+        if arguments.diff:
+            return code
+        report = lint.again().report()
+    _write(report, arguments, settings.output_format)
+    if arguments.html:
+        from smem_lint.report.html import render_page
+
+        write_output(render_page(report, __version__), arguments.html)
+    return 0 if arguments.exit_zero or not report.failing else 1
+
+
+def _write(report: Report, arguments: argparse.Namespace, output_format: str) -> None:
+    from smem_lint.report import Options, render
+
+    color = not arguments.output_file and use_color(sys.stdout)
+    text = render(output_format, report, Options(color, arguments.show_info, __version__))
+    try:
+        write_output(text, arguments.output_file)
+    except UnicodeEncodeError as error:
+        raise UsageError(f"standard output cannot hold the report: {error}") from error
+    if arguments.statistics:
+        for name, value in report.summary().items():
+            print(f"{name}: {value}", file=sys.stderr)

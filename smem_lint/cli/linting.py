@@ -1,0 +1,198 @@
+"""One run of the linter: settings and paths to a report."""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from smem_lint.check import Judged, findings, judge
+from smem_lint.cli.engines import engine_of
+from smem_lint.cli.errors import UsageError
+from smem_lint.cli.settings import targets_of
+from smem_lint.config import Settings
+from smem_lint.devices import Device
+from smem_lint.findings import Finding, Problem, Report
+from smem_lint.host import resolve
+from smem_lint.host.config import Config
+from smem_lint.rules import Rule, RuleError, load_rules, selected
+from smem_lint.source.comments import Suppression, suppressions
+from smem_lint.source.modules import Repository
+
+_SKIPPED = {".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", "dist", ".mypy_cache", ".ruff_cache", ".smem_lint_cache"}
+
+
+class Lint:
+    """What one run looks at and with which rules. Raises UsageError for settings that cannot be used."""
+
+    def __init__(self, settings: Settings, paths: Sequence[Path], *, use_cache: bool = True, records: str | None = None) -> None:
+        self.settings, self.paths, self.use_cache, self.records = settings, list(paths), use_cache, records
+        self.devices = targets_of(settings)
+        self.rules = self._rules()
+        self.roots = list(dict.fromkeys(root_of(path) for path in self.paths))
+        self.repository = Repository(self.roots)
+        self.judged: list[Judged] = []
+
+    def again(self) -> Lint:
+        """The same run over what the files now hold."""
+        return Lint(self.settings, self.paths, use_cache=self.use_cache, records=self.records)
+
+    def _rules(self) -> tuple[Rule, ...]:
+        folder = Path(self.settings.origin).parent if self.settings.origin else Path.cwd()
+        try:
+            return selected(load_rules(folder / place for place in self.settings.rules), self.settings.select, self.settings.ignore)
+        except RuleError as error:
+            raise UsageError(str(error)) from error
+
+    def report(self) -> Report:
+        report = Report(targets=tuple(device.target for device in self.devices))
+        files = list(python_files(self.paths, self.roots, self.settings.exclude))
+        engine = engine_of(self.settings, self.roots, use_cache=self.use_cache)
+        kernels: set[tuple[str, str]] = set()
+        resolved = unresolved = 0
+        for device in self.devices:
+            configs = self._configs(files, device, report)
+            judged = judge(configs, device, engine, self.settings.near_limit)
+            self.judged += judged
+            kernels |= {(one.config.kernel_file, one.config.kernel) for one in judged}
+            resolved += sum(one.answered for one in judged)
+            unresolved += sum(not one.answered for one in judged)
+            report.findings += findings(judged, self.rules, self.settings.near_limit)
+        report.statistics.update(files=len(files), kernels=len(kernels), configs=resolved + unresolved, unresolved=unresolved)
+        report.problems += [Problem(one.file, one.line, one.message) for one in self.repository.problems.values()]
+        report.problems = list({(one.file, one.line, one.message): one for one in report.problems}.values())
+        self._finish(report, files)
+        return report
+
+    def _configs(self, files: Sequence[Path], device: Device, report: Report) -> list[Config]:
+        if self.records is not None:
+            return recorded(Path(self.records))
+        found = []
+        names = [self.repository.relative(path.resolve()) for path in files]
+        settings = self.settings
+        for one in resolve(self.repository, names, capability=device.capability, profile=settings.profile, assume=settings.assume):
+            if isinstance(one, Config):
+                found.append(one)
+            else:
+                report.problems.append(Problem(one.file, one.line, one.message))
+        return found
+
+    def _finish(self, report: Report, files: Sequence[Path]) -> None:
+        """Source lines, suppressions, ignored paths, the baseline, and the order of a report."""
+        silencers = {name: found for path in files if (found := self._suppressions(name := self.repository.relative(path.resolve())))}
+        used: set[tuple[str, int]] = set()
+        kept = []
+        for finding in report.findings:
+            by = [one for one in silencers.get(finding.file, ()) if one.covers(finding.rule, finding.line, finding.line)]
+            used |= {(finding.file, one.comment_line) for one in by}
+            if not by and not self._ignored(finding):
+                kept.append(replace(finding, source_line=self._line(finding)))
+        kept += self._unused(silencers, used)
+        report.findings = sorted(kept, key=lambda one: (one.file, one.line, one.column, one.rule, one.target, one.bytes or 0))
+        if self.settings.baseline:
+            known = read_baseline(Path(self.settings.baseline))
+            report.statistics["in_baseline"] = sum(one.fingerprint in known for one in report.findings)
+            report.findings = [one for one in report.findings if one.fingerprint not in known]
+
+    def _suppressions(self, file: str) -> tuple[Suppression, ...]:
+        for root in self.roots:
+            path = root / file
+            try:
+                data = path.read_bytes()
+            except OSError:
+                continue
+            return suppressions(data.decode("utf8", "replace")) if b"smem-lint:" in data else ()
+        return ()
+
+    def _ignored(self, finding: Finding) -> bool:
+        return any(
+            fnmatch.fnmatch(finding.file, pattern) and any(code == "ALL" or finding.rule.startswith(code) for code in codes)
+            for pattern, codes in self.settings.per_file_ignores.items()
+        )
+
+    def _line(self, finding: Finding) -> str:
+        module = self.repository.module(finding.file) if finding.file.endswith(".py") else None
+        return module.lines[finding.line - 1] if module is not None and 0 < finding.line <= len(module.lines) else ""
+
+    def _unused(self, silencers: dict[str, tuple[Suppression, ...]], used: set[tuple[str, int]]) -> Iterable[Finding]:
+        for rule in (rule for rule in self.rules if rule.scope == "suppression"):
+            for file, found in silencers.items():
+                for one in found:
+                    count = int((file, one.comment_line) in used)
+                    facts = {"used": count, "codes": ", ".join(one.codes) or "every rule", "reason": one.reason}
+                    if rule.when(facts):
+                        message = rule.message.fill(facts)
+                        yield Finding(file, one.comment_line, one.column, rule.id, rule.name, rule.severity, message, fix=rule.fix)
+
+
+def root_of(path: Path) -> Path:
+    """The folder that a checked path's files are named relative to: the folder itself; for a file its project, or its folder."""
+    path = path.resolve()
+    if path.is_dir():
+        return path
+    here = Path.cwd().resolve()
+    if path.is_relative_to(here):
+        return here
+    for folder in path.parents:
+        if (folder / ".git").exists() or (folder / "pyproject.toml").is_file():
+            return folder
+    return path.parent
+
+
+def python_files(paths: Sequence[Path], roots: Sequence[Path], exclude: Sequence[str]) -> Iterable[Path]:
+    """The Python and JSON files under the paths, in a fixed order, without what is excluded; a named file is always taken."""
+    seen: set[Path] = set()
+    for path in paths:
+        for found in [path] if path.is_file() else _walk(path, exclude):
+            resolved = found.resolve()
+            if resolved not in seen:
+                seen.add(resolved)
+                yield found
+
+
+def _walk(top: Path, exclude: Sequence[str]) -> Iterable[Path]:
+    for folder, folders, files in os.walk(top):
+        here = Path(folder)
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED and not _excluded(here / name, top, exclude))
+        for name in sorted(files):
+            if name.endswith((".py", ".json")) and not _excluded(here / name, top, exclude):
+                yield here / name
+
+
+def _excluded(path: Path, top: Path, patterns: Sequence[str]) -> bool:
+    relative = path.relative_to(top).as_posix()
+    return any(
+        fnmatch.fnmatch(relative, one) or fnmatch.fnmatch(path.name, one) or relative.startswith(one.rstrip("/") + "/") for one in patterns
+    )
+
+
+def recorded(path: Path) -> list[Config]:
+    """Recorded launches as configs; raises UsageError where the file cannot be read."""
+    from smem_lint.cli.estimate import read_records
+
+    found = []
+    for one in read_records(path):
+        if isinstance(one, str):
+            raise UsageError(one)
+        options = {"num_warps": one.num_warps, "num_stages": one.num_stages, "num_ctas": one.num_ctas}
+        found.append(
+            Config(
+                file=one.file, line=1, column=0, kernel=one.kernel, kernel_file=one.file, kernel_line=0, origin="launch", index=None, of=None,
+                constexprs=dict(one.constexprs), options=options, types=dict(one.signature), attrs=dict(one.attrs), unresolved=(), when=(),
+                guarded=False,
+            )  # fmt: skip
+        )
+    return found
+
+
+def read_baseline(path: Path) -> set[str]:
+    """The fingerprints that a baseline holds; raises UsageError."""
+    try:
+        table: Any = json.loads(path.read_text("utf8"))
+        return {one["fingerprint"] for one in table["findings"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UsageError(f"{path}: not a baseline: {error}") from error
