@@ -22,6 +22,7 @@ from smem_lint.host.config import Config
 from smem_lint.rules import Rule, RuleError, load_rules, selected
 from smem_lint.source.comments import Suppression, suppressions
 from smem_lint.source.modules import Repository
+from smem_lint.specialization import Specialization
 
 _SKIPPED = {".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", "dist", ".mypy_cache", ".ruff_cache", ".smem_lint_cache"}
 
@@ -179,14 +180,16 @@ def recorded(path: Path) -> list[Config]:
         if isinstance(one, str):
             raise UsageError(one)
         options = {"num_warps": one.num_warps, "num_stages": one.num_stages, "num_ctas": one.num_ctas}
-        found.append(
-            Config(
-                file=one.file, line=1, column=0, kernel=one.kernel, kernel_file=one.file, kernel_line=0, origin="launch", index=None, of=None,
-                constexprs=dict(one.constexprs), options=options, types=dict(one.signature), attrs=dict(one.attrs), unresolved=(), when=(),
-                guarded=False,
-            )  # fmt: skip
-        )
+        found.append(_recorded(one))
     return found
+
+
+def _recorded(one: Specialization) -> Config:
+    return Config(
+        file=one.file, line=1, column=0, kernel=one.kernel, kernel_file=one.file, kernel_line=0, origin="launch", index=None, of=None,
+        constexprs=dict(one.constexprs), types=dict(one.signature), attrs=dict(one.attrs), unresolved=(), when=(), guarded=False,
+        options={"num_warps": one.num_warps, "num_stages": one.num_stages, "num_ctas": one.num_ctas},
+    )  # fmt: skip
 
 
 def read_baseline(path: Path) -> set[str]:
