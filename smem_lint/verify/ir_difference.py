@@ -16,7 +16,7 @@ _ATTRIBUTES = (
     "tt.warp_specialize", "tt.divisibility", "tt.contiguity", "tt.constancy", "propagateNan", "maxNumImpreciseAcc", "contiguity",
     "tt.scheduled_max_stage", "tt.self_latency", "unsigned", "noinline", "visibility", "allocation.offset", "reverse", "packed_element",
 )  # fmt: skip
-_DEFAULTS: dict[str, Any] = dict.fromkeys(("allow_reorder", "efficient_layout", "unsigned", "reverse"), False) | {"maxNumImpreciseAcc": 0}
+_DEFAULTS: dict[str, Any] = dict.fromkeys(("allow_reorder", "efficient_layout", "unsigned", "reverse"), False) | {"maxNumImpreciseAcc": 0, "contiguity": 1}
 
 
 class _Comparison:

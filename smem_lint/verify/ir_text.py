@@ -423,6 +423,8 @@ def _implied(name: str, types: list[Any]) -> list[Any]:
         return [first.with_element(ty.I1) if isinstance(first, ty.Tensor) else ty.I1]
     if name == "arith.select":
         return [types[-1]]
+    if name == "tt.unsplat":
+        return [first.element]
     if name == "ttng.warp_group_dot_wait":
         return types
     if name == "tt.make_tensor_descriptor":
