@@ -12,8 +12,8 @@ from smem_lint.layout.distributed import memory_order, order_of
 from smem_lint.layout.encodings import DotOperand, Shared, SwizzledShared
 from smem_lint.layout.operand_shared import copied_at_once, swizzle_for_dot, swizzle_for_tile_like
 from smem_lint.passes.axis_info import ModuleAxisInfo
-from smem_lint.passes.pipeliner.loops import DESCRIPTOR_LOADS
-from smem_lint.tile.ir import Op, Value
+from smem_lint.passes.pipeliner.loops import DESCRIPTOR_LOADS, VIEWS
+from smem_lint.tile.ir import Op, Value, constant_value
 from smem_lint.tile.types import MemDesc, Tensor, bits_of, element_of
 
 SMALLEST_COPY_BITS = 32
@@ -110,6 +110,49 @@ def shared_encoding(load: Op) -> Any:
     return for_dots or SwizzledShared(1, 1, 1, order_of(type_.encoding, type_.shape))
 
 
-def descriptor_encoding(op: Op) -> Any:
-    """The encoding in shared memory that the descriptor of a bulk copy says; of a lower rank if the block is larger."""
-    return op.operands[0].type.encoding
+def descriptor_encoding(op: Op, type_: Tensor | None = None) -> Any:
+    """The encoding in shared memory of a tensor that a descriptor's bulk copies move (by default what ``op`` loads).
+
+    The descriptor names it for its own block; dimensions that it does not know are the slowest.
+    """
+    described = op.operands[0].type
+    encoding, rank = described.encoding, len((type_ or op.results[0].type).shape)
+    if isinstance(encoding, SwizzledShared) and len(encoding.order) != rank:
+        new = range(rank - 1, len(encoding.order) - 1, -1)
+        order = (*new, *(dim for dim in encoding.order if dim < rank))
+        return SwizzledShared(encoding.vec, encoding.per_phase, encoding.max_phase, order)
+    return encoding
+
+
+def must_load_to_registers(op: Op) -> bool:
+    """Whether the loaded tensor has users that cannot read the buffer itself."""
+    if op.name == "tt.load":
+        other = other_of(op)
+        if other is not None and not is_zero(other):
+            return True
+    if not op.results[0].has_one_use:
+        return True
+    user = next(op.results[0].users)
+    if user.name != "ttg.local_alloc":
+        return True
+    return op.name in DESCRIPTOR_LOADS and descriptor_encoding(op) is not user.result.type.encoding
+
+
+def feeds_warp_group_dot(op: Op) -> bool:
+    """Such a dot still reads its buffer while the next iteration begins: it needs one slot more."""
+    if must_load_to_registers(op):
+        return False
+    pending = list(next(op.results[0].users).result.users)
+    while pending:
+        user = pending.pop()
+        if user.name == "ttng.warp_group_dot":
+            return True
+        if user.name in VIEWS:
+            pending += user.result.users
+    return False
+
+
+def is_zero(value: Value) -> bool:
+    """Whether ``value`` is a constant tensor of zeros."""
+    constant = constant_value(value) if isinstance(value.type, Tensor) else None
+    return constant is not None and not isinstance(constant, tuple) and constant == 0

@@ -1,0 +1,48 @@
+"""Software pipelining: scheduled loops become a prologue and a kernel that overlaps loads of later iterations with the work.
+
+Facts: lib/Dialect/TritonGPU/Transforms/Pipeliner/SoftwarePipeliner.cpp, Triton 3.8.0.
+"""
+
+from __future__ import annotations
+
+from smem_lint.passes.axis_info import ModuleAxisInfo
+from smem_lint.passes.pipeliner.expander import expand
+from smem_lint.passes.pipeliner.lower_loads import lower_loads
+from smem_lint.passes.pipeliner.loops import for_loops
+from smem_lint.passes.pipeliner.predication import predicate
+from smem_lint.passes.pipeliner.schedule import MAX_STAGE, Schedule, clear
+from smem_lint.passes.pipeliner.waits import update_waits
+from smem_lint.tile.cleanup.rewriter import rewrite
+from smem_lint.tile.ir import Module, Op, Value
+
+
+def run(module: Module) -> None:
+    """Pipeline the loops that carry a schedule."""
+    scheduled = [loop for loop in for_loops(module) if MAX_STAGE in loop.attrs]
+    if scheduled:
+        _lower(module, scheduled)
+        _expand(module)
+        clear(module.walk())
+    update_waits(module)
+    for function in module.functions:
+        rewrite(function, {})
+
+
+def _lower(module: Module, loops: list[Op]) -> None:
+    axis_info = ModuleAxisInfo(module)
+    for loop in loops:
+        schedule = Schedule.read(loop)
+        assert schedule is not None
+        loop = lower_loads(module, loop, schedule, axis_info)
+        schedule.write(loop)
+
+
+def _expand(module: Module) -> None:
+    guarded: list[tuple[Op, Value]] = []
+    for loop in for_loops(module):
+        schedule = Schedule.read(loop)
+        if schedule is not None:
+            expand(loop, schedule, lambda op, condition: guarded.append((op, condition)))
+    for op, condition in guarded:
+        predicate(op, condition)
+
