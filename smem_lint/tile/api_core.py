@@ -14,6 +14,9 @@ from smem_lint.tile.standard import maximum, minimum, promote_bfloat16
 from smem_lint.tile.values import Handle
 
 
+_ABSENT: Any = object()
+
+
 def _dims(dims: tuple[Any, ...]) -> tuple[Any, ...]:
     """``f(x, 1, 2)`` and ``f(x, (1, 2))`` are the same."""
     return tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], tuple | list) else dims
@@ -86,10 +89,17 @@ def cast(ctx: Context, input: Any, dtype: Any, fp_downcast_rounding: str | None 
 
 
 def dot(
-    ctx: Context, input: Handle, other: Handle, acc: Any = None, input_precision: Any = None, allow_tf32: Any = None,
+    ctx: Context, input: Handle, other: Handle, acc: Any = None, input_precision: Any = _ABSENT, allow_tf32: Any = _ABSENT,
     max_num_imprecise_acc: Any = None, out_dtype: Any = None,
 ) -> Handle:  # fmt: skip
-    return linear_algebra.dot(ctx, input, other, acc, input_precision, allow_tf32, max_num_imprecise_acc, out_dtype)
+    """A constexpr of None is not None to Triton's wrapper: ``allow_tf32=None`` means IEEE, ``input_precision=None`` the default."""
+    if input_precision is not _ABSENT and allow_tf32 is not _ABSENT:
+        raise fail(ctx, "only one of input_precision and allow_tf32 can be specified")
+    if input_precision is _ABSENT:
+        input_precision = "tf32" if allow_tf32 is _ABSENT or allow_tf32 else "ieee"
+    elif input_precision is None:
+        input_precision = ctx.options.default_dot_input_precision
+    return linear_algebra.dot(ctx, input, other, acc, input_precision, max_num_imprecise_acc, out_dtype)
 
 
 def dot_scaled(

@@ -174,6 +174,8 @@ class Attributes:
         return ty.MemDesc(shape, element, self.encoding(parts[1]), space, mutable, alloc)
 
     def _simple(self, text: str) -> Any:
+        if re.fullmatch(r"[su]i\d+", text):  # only a descriptor's element has a sign, which decides nothing
+            text = text[1:]
         try:
             return ty.Scalar(text)
         except (ValueError, IndexError):

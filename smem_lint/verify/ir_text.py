@@ -234,7 +234,7 @@ class _Parser:
         return names, values
 
     def _for(self, name: str, text: str) -> Op:
-        match = re.match(r"(unsigned )?(%[\w$-]+) = (%[\w#$-]+) to (%[\w#$-]+) step (%[\w#$-]+)(.*)\{$", text, re.S)
+        match = re.match(r"(unsigned )?(%[\w$.-]+) = (%[\w#$.-]+) to (%[\w#$.-]+) step (%[\w#$.-]+)(.*)\{$", text, re.S)
         if match is None:
             raise IRTextError(f"scf.for {text[:120]}")
         rest, names, inits, result_types = match.group(6).strip(), [match.group(2)], [], []
@@ -269,7 +269,7 @@ class _Parser:
             op.attrs.update(self.attributes.dictionary(match.group(1)))
 
     def _if(self, name: str, text: str) -> Op:
-        match = re.match(r"(%[\w#$-]+)(?: -> \((.*)\))? \{$", text, re.S)
+        match = re.match(r"(%[\w#$.-]+)(?: -> \((.*)\))? \{$", text, re.S)
         if match is None:
             raise IRTextError(f"scf.if {text[:120]}")
         op = Op(name, [self._value(match.group(1))], self._types(match.group(2) or ""), regions=2)
@@ -352,7 +352,7 @@ class _Parser:
         parts = split_top(head)
         for word, part in zip(_WORDS.get(name, ()), parts, strict=False):
             attrs[word] = part
-        operands = [self._value(v) for v in re.findall(r"%[\w$#-]+", head)]
+        operands = [self._value(v) for v in re.findall(r"%[\w$.#-]+", head)]
         segments = _segments(name, head)
         if segments is not None:
             attrs["segments"] = segments
@@ -361,7 +361,7 @@ class _Parser:
         if name in ("tt.descriptor_store", "tt.descriptor_reduce"):
             operands = [operands[0], operands[-1], *operands[1:-1]]  # the definition has the indices last
         if name == "tt.print" and signature:
-            operands = [self._value(v) for v in re.findall(r"%[\w$#-]+", signature)]
+            operands = [self._value(v) for v in re.findall(r"%[\w$.#-]+", signature)]
         if name == "tt.reshape":
             attrs.update((flag, True) for flag in ("allow_reorder", "efficient_layout") if flag in head.split())
         op = Op(name, operands, (), attrs)
@@ -416,6 +416,8 @@ _NO_RESULT = {
 def _implied(name: str, types: list[Any]) -> list[Any]:
     """The result types of operations that print only their operands' types."""
     first = types[0]
+    if name == "tt.unsplat":
+        return [ty.element_of(first)]
     if name in ("tt.load",):
         pointee = ty.element_of(first).pointee
         return [ty.Tensor(first.shape, pointee, first.encoding) if isinstance(first, ty.Tensor) else pointee]
@@ -445,7 +447,7 @@ def _scales_last(printed: list[Value], of_a: int, of_b: int) -> list[Value]:
 
 def _segments(name: str, head: str) -> tuple[int, ...] | None:
     """How many operands each optional group of the operation has, in the order of its definition."""
-    count = len(re.findall(r"%[\w$#-]+", head))
+    count = len(re.findall(r"%[\w$.#-]+", head))
     if name == "tt.load":
         return (1, int(count > 1), int(count > 2))
     if name == "ttg.async_copy_global_to_local":

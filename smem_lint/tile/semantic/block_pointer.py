@@ -81,7 +81,7 @@ def advance(ctx: Context, pointer: BlockPointer, offsets: Any) -> BlockPointer:
 
 
 def _checked(ctx: Context, boundary: Any, rank: int) -> set[int]:
-    dims = _list(boundary) if boundary is not None else ()
+    dims = _list(boundary)
     if any(not isinstance(dim, int) or not 0 <= dim < rank for dim in dims) or len(set(dims)) != len(dims):
         raise fail(ctx, f"boundary_check must hold dimensions below {rank}, got {boundary!r}")
     return set(dims)

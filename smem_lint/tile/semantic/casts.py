@@ -46,6 +46,8 @@ def cast(ctx: Context, value: Handle, target: DType, rounding: str | None = None
         return _float_to_float(ctx, value, type_, rounding)
     if rounding is not None:
         raise fail(ctx, f"fp_downcast_rounding is for truncating float conversions, not {source} to {want}")
+    if source in (dtypes.FP16, dtypes.BF16):
+        return cast(ctx, cast(ctx, value, dtypes.FP32), want)
     if source.integer and want.integer:
         if want is dtypes.INT1:
             return _is_not_zero(ctx, value)

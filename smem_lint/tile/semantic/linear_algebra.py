@@ -76,14 +76,9 @@ def _dot(ctx: Context, a: Handle, b: Handle, acc: Handle | None, precision: str,
 
 
 def dot(
-    ctx: Context, a: Handle, b: Handle, acc: Handle | None, precision: str | None, allow_tf32: bool | None, imprecise: int | None,
-    out: DType | None,
-) -> Handle:  # fmt: skip
+    ctx: Context, a: Handle, b: Handle, acc: Handle | None, precision: str, imprecise: int | None, out: DType | None
+) -> Handle:
     """``tl.dot``; more than one batch dimension is folded into one and unfolded after."""
-    if precision is not None and allow_tf32 is not None:
-        raise fail(ctx, "only one of input_precision and allow_tf32 can be specified")
-    if precision is None:
-        precision = "tf32" if allow_tf32 is None or allow_tf32 else "ieee"
     if not isinstance(precision, str) or precision.lower() not in PRECISIONS:
         raise fail(ctx, f"input_precision must be one of {sorted(PRECISIONS)}, got {precision!r}")
     _check_operands(ctx, a, b)
