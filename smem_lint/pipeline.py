@@ -18,7 +18,7 @@ Pass = Callable[[Module], None]
 _TILE = "smem_lint.tile.cleanup."
 _LAYOUT = "smem_lint.passes."
 _WHERE = {
-    "rewrite_tensor_descriptor_to_pointer": _TILE, "canonicalizer": _TILE, "combine": _TILE, "reorder_broadcast": _TILE, "cse": _TILE,
+    "rewrite_tensor_descriptor_to_pointer": _TILE, "combine": _TILE, "reorder_broadcast": _TILE, "cse": _TILE,
     "symbol_dce": _TILE, "loop_unroll": _TILE, "loop_aware_cse": _TILE, "fuse_nested_loops": _TILE, "triton_licm": _TILE, "sccp": _TILE,
     "combine_tensor_select_and_if": _TILE, "optimize_accumulator_init": _TILE,
 }  # fmt: skip

@@ -31,7 +31,7 @@ _CLEANUP = "smem_lint.tile.cleanup."
 _PASSES = "smem_lint.passes."
 REGISTRY = {
     "inliner": _CLEANUP + "inliner:run",
-    "canonicalizer": _CLEANUP + "canonicalize:run",
+    "canonicalizer": _PASSES + "canonicalize:run",
     "combine": _CLEANUP + "combine:run",
     "reorder_broadcast": _CLEANUP + "reorder_broadcast:run",
     "cse": _CLEANUP + "cse:run",
