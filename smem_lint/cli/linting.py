@@ -179,7 +179,6 @@ def recorded(path: Path) -> list[Config]:
     for one in read_records(path):
         if isinstance(one, str):
             raise UsageError(one)
-        options = {"num_warps": one.num_warps, "num_stages": one.num_stages, "num_ctas": one.num_ctas}
         found.append(_recorded(one))
     return found
 
