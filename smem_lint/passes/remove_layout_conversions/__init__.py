@@ -15,10 +15,17 @@ from smem_lint.passes.remove_layout_conversions.hoist import hoist_conversions
 from smem_lint.passes.remove_layout_conversions.propagation import propagate_layouts
 from smem_lint.passes.remove_layout_conversions.rewriting import apply_layouts
 from smem_lint.passes.remove_layout_conversions.sweep import rematerialize
-from smem_lint.tile.cleanup.rewriter import rewrite
+from smem_lint.tile.cleanup import patterns_if, patterns_region
+from smem_lint.tile.cleanup.rewriter import merged, rewrite
 from smem_lint.tile.ir import Module
 
 __all__ = ["run"]
+
+_CONTROL_FLOW = {
+    name: patterns
+    for name, patterns in merged(patterns_if.PATTERNS, patterns_region.PATTERNS).items()
+    if name in ("scf.for", "scf.if")
+}
 
 
 def run(module: Module) -> None:
@@ -35,3 +42,4 @@ def run(module: Module) -> None:
         hoist_conversions(function, warps)
         replace_dead_arguments(function)
         rewrite(function, PATTERNS)
+        rewrite(function, _CONTROL_FLOW)
