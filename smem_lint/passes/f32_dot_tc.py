@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from smem_lint.passes.rewriting import erase_dead
+from smem_lint.tile.cleanup.rewriter import Rewriter, rewrite
 from smem_lint.tile.ir import Builder, Module, Op, Value
 from smem_lint.tile.types import BF16, F32, I1
 
@@ -15,23 +15,22 @@ _PARTS = {"bf16x3": 2, "bf16x6": 3}
 
 
 def run(module: Module) -> None:
-    """Split such dots, the last of the program first."""
-    for op in reversed([op for op in module.walk_post() if op.name == "tt.dot"]):
+    """Split such dots; what else MLIR's greedy driver folds or finds dead goes with it."""
+
+    def pattern(op: Op, rewriter: Rewriter) -> bool:
         precision = op.attrs.get("inputPrecision")
         if op.operands[0].type.element is not F32 or op.operands[1].type.element is not F32:
-            continue
+            return False
         if precision == "tf32x3" and module.capability >= 80:
-            _replace(op, _tf32x3(op))
+            rewriter.replace(op, [_tf32x3(op)])
         elif precision in _PARTS:
-            _replace(op, _bf16(op, precision))
+            rewriter.replace(op, [_bf16(op, precision)])
+        else:
+            return False
+        return True
 
-
-def _replace(dot: Op, result: Value) -> None:
-    dot.results[0].replace_all_uses(result)
-    operands = list(dot.operands)
-    dot.erase()
-    for value in operands:
-        erase_dead(value)
+    for function in module.functions:
+        rewrite(function, {"tt.dot": (pattern,)})
 
 
 def _zero_if_nan(build: Builder, value: Value) -> Value:

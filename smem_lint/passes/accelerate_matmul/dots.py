@@ -13,7 +13,7 @@ from smem_lint.layout.nvmma import nvmma_shared_for
 from smem_lint.passes.accelerate_matmul.choice import instruction_shape
 from smem_lint.passes.accelerate_matmul.operand_width import loaded_bits
 from smem_lint.passes.accelerate_matmul.warps import warps_v2, warps_v3
-from smem_lint.passes.rewriting import convert_value, erase_dead
+from smem_lint.passes.rewriting import convert_value
 from smem_lint.tile.ir import Op, Value
 from smem_lint.tile.traits import DESCRIPTOR_LOADS
 from smem_lint.tile.types import MemDesc, Tensor
@@ -52,10 +52,7 @@ def rewrite_dot(dot: Op, version: int, num_warps: int, capability: int) -> None:
     attrs = dict(dot.attrs)
     if attrs.get("inputPrecision", "ieee") != "ieee":
         attrs["inputPrecision"] = INPUT_PRECISIONS.index(attrs["inputPrecision"])
-    before = dot.operands[:2]
     replace_dot(dot, "ttng.warp_group_dot", [a, b, accumulator], encoding, attrs)
-    for value in before:
-        erase_dead(value)
 
 
 def replace_dot(dot: Op, name: str, operands: list[Value], encoding: Any, attrs: dict[str, Any]) -> Op:

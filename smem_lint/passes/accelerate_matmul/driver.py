@@ -7,6 +7,7 @@ from smem_lint.passes.accelerate_matmul.choice import mma_version
 from smem_lint.passes.accelerate_matmul.dots import rewrite_dot
 from smem_lint.passes.accelerate_matmul.promotion import promote_operands
 from smem_lint.passes.accelerate_matmul.scaled import decompose, is_native, rewrite_native, transpose_scaled_dots
+from smem_lint.tile.cleanup.rewriter import Rewriter, rewrite
 from smem_lint.tile.ir import Module, Op
 from smem_lint.tile.unsupported import Unsupported
 
@@ -14,20 +15,22 @@ from smem_lint.tile.unsupported import Unsupported
 def run(module: Module) -> None:
     """Move every dot of ``module`` that can to tensor cores."""
     transpose_scaled_dots(module)
-    dots = [op for op in module.walk_post() if op.name in ("tt.dot", "tt.dot_scaled")]
-    for dot in reversed(dots):
-        if not isinstance(dot.results[0].type.encoding, Mma):
-            _rewrite(dot, module)
-    if dots:
-        promote_operands(module)
+
+    def pattern(op: Op, rewriter: Rewriter) -> bool:
+        return not isinstance(op.results[0].type.encoding, Mma) and _rewrite(op, module)
+
+    for function in module.functions:
+        rewrite(function, {"tt.dot": (pattern,), "tt.dot_scaled": (pattern,)})
+    promote_operands(module)
 
 
-def _rewrite(dot: Op, module: Module) -> None:
+def _rewrite(dot: Op, module: Module) -> bool:
     num_warps, capability = module.num_warps, module.capability
-    if dot.name == "tt.dot_scaled":
+    scaled = dot.name == "tt.dot_scaled"
+    if scaled:
         if is_native(dot, capability):
             rewrite_native(dot, num_warps, capability)
-            return
+            return True
         if 100 <= capability < 120:
             raise Unsupported("dot_scaled on tensor memory", dot.line)
         dot = decompose(dot, num_warps)
@@ -36,3 +39,4 @@ def _rewrite(dot: Op, module: Module) -> None:
         raise Unsupported("dot on tensor memory", dot.line)
     if version:
         rewrite_dot(dot, version, num_warps, capability)
+    return scaled or version != 0
