@@ -70,8 +70,7 @@ def _autotuner() -> Any:
 
 def _device() -> tuple[int, int]:
     """Capability (times ten) and opt-in limit (bytes) of the device that Triton's driver uses."""
-    driver = sys.modules["triton.runtime.driver"] if "triton.runtime.driver" in sys.modules else None
-    active = driver.active if driver is not None and hasattr(driver, "active") else sys.modules["triton"].runtime.driver.active
+    active = sys.modules["triton"].runtime.driver.active
     target = active.get_current_target()
     limit = active.utils.get_device_properties(active.get_current_device())["max_shared_mem"]
     return int(target.arch), int(limit)
