@@ -1,6 +1,6 @@
 """Blocks that structured control flow becomes, and ranges of buffers across them.
 
-The expected blocks are written down from MLIR's SCFToControlFlow.cpp; ``test_truth.py`` holds the lowering against the compiler.
+The expected blocks are written down from MLIR's SCFToControlFlow.cpp; ``test_allocation_truth.py`` holds the lowering against the compiler.
 """
 
 from __future__ import annotations
