@@ -16,7 +16,7 @@ from smem_lint.layout.inference import fp4_to_fp_result, reshape_result, trans_r
 from smem_lint.layout.linear import Dims
 from smem_lint.passes.accelerate_matmul.dots import mma_encoding, operand_in_registers, replace_dot
 from smem_lint.passes.rewriting import convert_value
-from smem_lint.tile.ir import Builder, Module, Op, Value, constant_value
+from smem_lint.tile.ir import Builder, Module, Op, Value
 from smem_lint.tile.types import BF16, F16, F32, I1, Scalar, Tensor
 
 _FP8 = ("e4m3", "e5m2")
@@ -65,13 +65,10 @@ def transpose_scaled_dots(module: Module) -> None:
 
 
 def transposed(build: Builder, value: Value, order: Dims = (1, 0)) -> Value:
-    if order == tuple(range(len(order))):
-        return value
+    """A transposition, also one that changes nothing: it is folded later, and until then it parts dots from one another."""
     type_ = value.type
     shape = tuple(type_.shape[dim] for dim in order)
-    result = Tensor(shape, type_.element, trans_result(type_.encoding, type_.shape, order))
-    constant = constant_value(value)
-    return build.value("tt.trans", (value,), result, order=order) if constant is None else build.constant(result, constant)
+    return build.value("tt.trans", (value,), Tensor(shape, type_.element, trans_result(type_.encoding, type_.shape, order)), order=order)
 
 
 def is_native(op: Op, capability: int) -> bool:
