@@ -17,7 +17,11 @@ from smem_lint.tile.ir import Module, Op, Value
 
 
 def run(module: Module) -> None:
-    """Pipeline the loops that carry a schedule."""
+    """Pipeline the loops that carry a schedule.
+
+    The pass asks the arith dialect for its patterns; those stand with its operations, so that the dialect has none of its own.
+    What its greedy rewrites come to is folding, and that what nothing uses goes.
+    """
     scheduled = [loop for loop in for_loops(module) if MAX_STAGE in loop.attrs]
     if scheduled:
         _lower(module, scheduled)
