@@ -219,6 +219,17 @@ class Rewriter:
         self.replace(op, values)
         return True
 
+    def settle(self, ops: Iterable[Op]) -> bool:
+        """Try these operations alone, the last one first, and what their changes touch; whether anything changed.
+
+        For programs in which nothing else is left to do. Constants are not merged: ``run`` once more if there was a change.
+        """
+        self.changed = False
+        self.list = list(ops)
+        self.place = {op: index for index, op in enumerate(self.list) if op is not None}
+        self._process()
+        return self.changed
+
     def run(self, top_down: bool, merge_blocks: bool) -> bool:
         """Rewrite until nothing changes (at most ten rounds, as MLIR does); whether anything did."""
         any_change = False
