@@ -24,17 +24,17 @@ _MEMDESC_VIEWS = frozenset({
 })  # fmt: skip
 
 
-def mma_encoding(dot: Op, version: int, num_warps: int, capability: int) -> Mma:
+def mma_encoding(dot: Op, version: int, num_warps: int, capability: int, uniform: bool) -> Mma:
     """The accumulator's encoding for ``dot`` with instructions of ``version`` 2 or 3."""
     shape = dot.results[0].type.shape
     instruction = instruction_shape(version, shape, dot.operands[0].type.element, num_warps)
-    warps = warps_v2(dot, shape, num_warps) if version == 2 else warps_v3(dot, shape, num_warps, instruction)
+    warps = warps_v2(dot, shape, num_warps, uniform) if version == 2 else warps_v3(dot, shape, num_warps, instruction)
     return Mma(version, 1 if capability == 75 else 0, warps, instruction)
 
 
-def rewrite_dot(dot: Op, version: int, num_warps: int, capability: int) -> None:
+def rewrite_dot(dot: Op, version: int, num_warps: int, capability: int, uniform: bool) -> None:
     """Replace ``tt.dot`` by one with instructions of ``version``, with conversions around it."""
-    encoding = mma_encoding(dot, version, num_warps, capability)
+    encoding = mma_encoding(dot, version, num_warps, capability, uniform)
     from_memory = _comes_from_memory(dot.operands[0])
     accumulator = convert_value(dot.operands[2], encoding, dot)
     a, b = dot.operands[:2]

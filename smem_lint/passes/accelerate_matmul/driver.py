@@ -14,17 +14,17 @@ from smem_lint.tile.unsupported import Unsupported
 
 def run(module: Module) -> None:
     """Move every dot of ``module`` that can to tensor cores."""
-    transpose_scaled_dots(module)
+    uniform = not transpose_scaled_dots(module)
 
     def pattern(op: Op, rewriter: Rewriter) -> bool:
-        return not isinstance(op.results[0].type.encoding, Mma) and _rewrite(op, module)
+        return not isinstance(op.results[0].type.encoding, Mma) and _rewrite(op, module, uniform)
 
     for function in module.functions:
         rewrite(function, {"tt.dot": (pattern,), "tt.dot_scaled": (pattern,)})
     promote_operands(module)
 
 
-def _rewrite(dot: Op, module: Module) -> bool:
+def _rewrite(dot: Op, module: Module, uniform: bool) -> bool:
     num_warps, capability = module.num_warps, module.capability
     scaled = dot.name == "tt.dot_scaled"
     if scaled:
@@ -38,5 +38,5 @@ def _rewrite(dot: Op, module: Module) -> bool:
     if version == 5:
         raise Unsupported("dot on tensor memory", dot.line)
     if version:
-        rewrite_dot(dot, version, num_warps, capability)
+        rewrite_dot(dot, version, num_warps, capability, uniform)
     return scaled or version != 0

@@ -50,9 +50,10 @@ class Scaled:
         return 32
 
 
-def transpose_scaled_dots(module: Module) -> None:
-    """A dot whose only scales are those of B is turned over, so that they become those of A."""
-    for op in [op for op in module.walk_post() if op.name == "tt.dot_scaled"]:
+def transpose_scaled_dots(module: Module) -> bool:
+    """A dot whose only scales are those of B is turned over, so that they become those of A; whether there is any scaled dot."""
+    dots = [op for op in module.walk_post() if op.name == "tt.dot_scaled"]
+    for op in dots:
         dot = Scaled(op)
         if dot.scales[0] is not None or dot.scales[1] is None:
             continue
@@ -62,6 +63,7 @@ def transpose_scaled_dots(module: Module) -> None:
         new = build.op("tt.dot_scaled", (b, a, c, dot.scales[1]), (c.type,), attrs)
         op.results[0].replace_all_uses(transposed(build, new.results[0]))
         op.erase()
+    return bool(dots)
 
 
 def transposed(build: Builder, value: Value, order: Dims = (1, 0)) -> Value:
@@ -86,7 +88,7 @@ def is_native(op: Op, capability: int) -> bool:
 def rewrite_native(op: Op, num_warps: int, capability: int) -> None:
     """Accumulator, operands and scales in the registers where the instruction wants them."""
     dot = Scaled(op)
-    encoding = mma_encoding(op, 2, num_warps, capability)
+    encoding = mma_encoding(op, 2, num_warps, capability, uniform=False)
     accumulator = convert_value(dot.accumulator, encoding, op)
     bits = min(value.type.element.bits for value in dot.values)
     operands = [operand_in_registers(value, index, bits, encoding, op) for index, value in enumerate(dot.values)]

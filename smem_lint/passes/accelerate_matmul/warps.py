@@ -5,6 +5,7 @@ Facts: ``warpsPerTileV2`` and ``warpsPerTileV3`` in lib/Dialect/TritonGPU/Transf
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 
 from smem_lint.layout.distributed import mma_v2_warps_per_cta
@@ -16,31 +17,39 @@ from smem_lint.tile.traits import DOTS
 Dims = tuple[int, ...]
 
 
-def warps_v2(dot: Op, shape: Dims, num_warps: int) -> Dims:
-    """Chained dots share their warps: those of one that is settled already, else all along the longer dimension."""
+def warps_v2(dot: Op, shape: Dims, num_warps: int, uniform: bool) -> Dims:
+    """Chained dots share their warps: those of the first that is settled already, else all along the longer dimension.
+
+    ``uniform``: settled dots that are linked have the same warps, so that any of them will do.
+    """
     if len(shape) == 3:
         return mma_v2_warps_per_cta(shape, num_warps)
-    others = [op for op in linked_dots(dot) if len(op.results[0].type.shape) == len(shape)]
-    for op in others:
-        encoding = op.results[0].type.encoding
-        if isinstance(encoding, Mma):
-            return encoding.warps_per_cta
+    others = []
+    for op in _linked(dot):
+        if op.name in ("tt.dot", "tt.dot_scaled") and len(op.results[0].type.shape) == len(shape):
+            if uniform and isinstance(op.results[0].type.encoding, Mma):
+                return op.results[0].type.encoding.warps_per_cta
+            others.append(op)
+    settled = [op for op in others if isinstance(op.results[0].type.encoding, Mma)]
+    for op in program_order(settled):
+        warps: Dims = op.results[0].type.encoding.warps_per_cta
+        return warps
     if others:
         return (num_warps, 1) if shape[0] >= shape[1] else (1, num_warps)
     return mma_v2_warps_per_cta(shape, num_warps)
 
 
-def linked_dots(dot: Op) -> list[Op]:
-    """Other dots joined to ``dot`` by values within its own region, no transposition between them, in program order."""
+def _linked(dot: Op) -> Iterator[Op]:
+    """Operations joined to ``dot`` by values within its own region, no transposition between them, nearest first."""
     region = dot.block.region if dot.block is not None else None
     seen = {dot}
-    stack = [dot]
-    while stack:
-        for near in _neighbours(stack.pop()):
+    queue = deque([dot])
+    while queue:
+        for near in _neighbours(queue.popleft()):
             if near not in seen and near.name != "tt.trans" and near.block is not None and near.block.region is region:
                 seen.add(near)
-                stack.append(near)
-    return list(program_order(op for op in seen if op is not dot and op.name in ("tt.dot", "tt.dot_scaled")))
+                queue.append(near)
+                yield near
 
 
 def _neighbours(op: Op) -> Iterator[Op]:
