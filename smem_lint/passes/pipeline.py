@@ -8,9 +8,10 @@ from __future__ import annotations
 from smem_lint.passes.axis_info import ModuleAxisInfo
 from smem_lint.passes.pipeliner.expander import expand
 from smem_lint.passes.pipeliner.lower_loads import lower_loads
-from smem_lint.passes.pipeliner.loops import for_loops
+from smem_lint.passes.pipeliner.loops import for_loops, num_stages_of
 from smem_lint.passes.pipeliner.predication import predicate
 from smem_lint.passes.pipeliner.schedule import MAX_STAGE, Schedule, clear
+from smem_lint.passes.pipeliner.tma_stores import multi_buffer_descriptors, pipeline_stores
 from smem_lint.passes.pipeliner.waits import update_waits
 from smem_lint.tile.cleanup.rewriter import rewrite
 from smem_lint.tile.ir import Module, Op, Value
@@ -30,6 +31,8 @@ def run(module: Module) -> None:
     update_waits(module)
     for function in module.functions:
         rewrite(function, {})
+    for loop in [loop for loop in for_loops(module) if num_stages_of(loop, module.num_stages) > 1]:
+        pipeline_stores(loop)
 
 
 def _lower(module: Module, loops: list[Op]) -> None:
@@ -38,6 +41,7 @@ def _lower(module: Module, loops: list[Op]) -> None:
         schedule = Schedule.read(loop)
         assert schedule is not None
         loop = lower_loads(module, loop, schedule, axis_info)
+        loop = multi_buffer_descriptors(loop, schedule)
         schedule.write(loop)
 
 
