@@ -19,6 +19,7 @@ from smem_lint.tile.cleanup.rewriter import Pattern, Rewriter
 from smem_lint.tile.ir import Op, Value
 
 _CONVERT = "ttg.convert_layout"
+_OWN = ("value", "start", "end", "axis", "order", "allow_reorder", "efficient_layout", "segments")
 
 
 def _convert_behind(value: Value) -> Op | None:
@@ -30,6 +31,11 @@ def _is_trivial(convert: Op) -> bool:
     """Whether a conversion leaves every element where it is."""
     source, target = convert.operands[0].type, convert.results[0].type
     return same_layout(source.encoding, target.encoding, source.shape)
+
+
+def _own_attributes(op: Op) -> dict[str, Any]:
+    """What belongs to the operation itself: a new one in its place gets no hints that someone attached."""
+    return {name: op.attrs[name] for name in _OWN if name in op.attrs}
 
 
 def _again(op: Op, rewriter: Rewriter, operands: Sequence[Value], attrs: dict[str, Any], name: str | None = None) -> bool:
@@ -52,16 +58,16 @@ def fold_convert(op: Op, rewriter: Rewriter) -> bool:
         return False
     name = producer.name
     if name in (_CONVERT, "tt.splat", "tt.make_range", "tt.histogram"):
-        return _again(op, rewriter, producer.operands, dict(producer.attrs), name)
+        return _again(op, rewriter, producer.operands, _own_attributes(producer), name)
     if name == "arith.constant":
         return not isinstance(producer.attrs["value"], tuple) and _again(op, rewriter, (), dict(producer.attrs), name)
     if name == "ttg.local_load":
-        new = Op(name, producer.operands, [op.results[0].type], dict(producer.attrs))
+        new = Op(name, producer.operands, [op.results[0].type], _own_attributes(producer))
         rewriter.insert(producer, new)
         rewriter.replace(op, new.results)
         return True
     if name == "tt.cat":
-        return can_take_result_encoding(producer, target) and _again(op, rewriter, producer.operands, dict(producer.attrs), name)
+        return can_take_result_encoding(producer, target) and _again(op, rewriter, producer.operands, {}, name)
     return name == "tt.reshape" and _fold_reshape(op, producer, rewriter)
 
 
@@ -82,7 +88,7 @@ def reshape_of_convert(op: Op, rewriter: Rewriter) -> bool:
         source, result = convert.operands[0].type, op.results[0].type
         if view_is_expensive(source.encoding, source.shape, result.encoding, result.shape) or not op.attrs.get("allow_reorder"):
             return False
-    return _again(op, rewriter, convert.operands, dict(op.attrs))
+    return _again(op, rewriter, convert.operands, _own_attributes(op))
 
 
 def trans_of_convert(op: Op, rewriter: Rewriter) -> bool:
@@ -91,7 +97,7 @@ def trans_of_convert(op: Op, rewriter: Rewriter) -> bool:
     if all(place == dim for place, dim in enumerate(order)):
         return _again(op, rewriter, op.operands, {}, _CONVERT)
     convert = _convert_behind(op.operands[0])
-    return convert is not None and _is_trivial(convert) and _again(op, rewriter, convert.operands, dict(op.attrs))
+    return convert is not None and _is_trivial(convert) and _again(op, rewriter, convert.operands, _own_attributes(op))
 
 
 def histogram_of_convert(op: Op, rewriter: Rewriter) -> bool:
@@ -103,13 +109,13 @@ def histogram_of_convert(op: Op, rewriter: Rewriter) -> bool:
     if len(op.operands) > 1:
         mask = op.operands[1]
         operands.append(rewriter.make(op, _CONVERT, (mask,), mask.type.with_encoding(operands[0].type.encoding)))
-    return _again(op, rewriter, operands, dict(op.attrs))
+    return _again(op, rewriter, operands, {})
 
 
 def gather_of_convert(op: Op, rewriter: Rewriter) -> bool:
     """A gather through shared memory reads its source in any layout."""
     convert = None if op.attrs.get("efficient_layout") else _convert_behind(op.operands[0])
-    return convert is not None and _again(op, rewriter, (convert.operands[0], *op.operands[1:]), dict(op.attrs))
+    return convert is not None and _again(op, rewriter, (convert.operands[0], *op.operands[1:]), _own_attributes(op))
 
 
 def alloc_of_convert(op: Op, rewriter: Rewriter) -> bool:
@@ -132,7 +138,7 @@ def split_of_convert(op: Op, rewriter: Rewriter) -> bool:
     convert = _convert_behind(op.operands[0])
     if convert is None or infer_result(op, convert.operands[0].type.encoding) is not op.results[0].type.encoding:
         return False
-    return _again(op, rewriter, convert.operands, dict(op.attrs))
+    return _again(op, rewriter, convert.operands, _own_attributes(op))
 
 
 PATTERNS: dict[str, tuple[Pattern, ...]] = {

@@ -14,32 +14,37 @@ from smem_lint.passes.remove_layout_conversions.dead_arguments import replace_de
 from smem_lint.passes.remove_layout_conversions.hoist import hoist_conversions
 from smem_lint.passes.remove_layout_conversions.propagation import propagate_layouts
 from smem_lint.passes.remove_layout_conversions.rewriting import apply_layouts
-from smem_lint.passes.remove_layout_conversions.sweep import rematerialize
+from smem_lint.passes.remove_layout_conversions.sweep import operations, rematerialize
 from smem_lint.tile.cleanup import patterns_if, patterns_region
-from smem_lint.tile.cleanup.rewriter import merged, rewrite
-from smem_lint.tile.ir import Module
+from smem_lint.tile.cleanup.rewriter import Rewriter, merged, rewrite
+from smem_lint.tile.ir import Module, Op
 
 __all__ = ["run"]
 
 _CONTROL_FLOW = {
-    name: patterns
-    for name, patterns in merged(patterns_if.PATTERNS, patterns_region.PATTERNS).items()
-    if name in ("scf.for", "scf.if")
+    name: patterns for name, patterns in merged(patterns_if.PATTERNS, patterns_region.PATTERNS).items() if name in ("scf.for", "scf.if")
 }
 
 
 def run(module: Module) -> None:
     for function in module.functions:
-        if not function.regions[0].blocks:
-            continue
-        warps = module.num_warps
-        apply_layouts(function, propagate_layouts(function, warps))
+        if function.regions[0].blocks:
+            _run(function, module.num_warps)
+
+
+def _run(function: Op, num_warps: int) -> None:
+    apply_layouts(function, propagate_layouts(function, num_warps))
+    rewrite(function, PATTERNS)
+    while rematerialize(function, num_warps):
         rewrite(function, PATTERNS)
-        changed = True
-        while changed:
-            changed = rematerialize(function, warps)
-            rewrite(function, PATTERNS)
-        hoist_conversions(function, warps)
-        replace_dead_arguments(function)
+    hoisted = hoist_conversions(function, num_warps)
+    if replace_dead_arguments(function) or hoisted:
         rewrite(function, PATTERNS)
+    _simplify_control_flow(function)
+
+
+def _simplify_control_flow(function: Op) -> None:
+    """Nothing else is left to do, so the first look is at loops and conditionals alone."""
+    branches = [op for op in operations(function) if op.name in _CONTROL_FLOW]
+    if branches and Rewriter(function, _CONTROL_FLOW).settle(branches):
         rewrite(function, _CONTROL_FLOW)

@@ -9,74 +9,84 @@ mlir/lib/Analysis/DataFlow/LivenessAnalysis.cpp.
 
 from __future__ import annotations
 
-from smem_lint.passes.region_flow import BRANCHES, sources
-from smem_lint.tile.cleanup.regions import predecessors, successor_operands
+from smem_lint.passes.region_flow import BRANCHES, targets
+from smem_lint.passes.remove_layout_conversions.sweep import operations
 from smem_lint.tile.effects import is_memory_effect_free
-from smem_lint.tile.ir import Op, Value
+from smem_lint.tile.ir import Op, Use, Value
 
-_FORWARDING = frozenset({"scf.yield", "scf.condition", "ttg.warp_yield", "cf.br", "cf.cond_br"})
-_ENDS = frozenset({"tt.return", "tt.reduce.return", "tt.scan.return", "tt.map_elementwise.return", "ttg.warp_return"})
+_ENDS = frozenset({"tt.return", "tt.reduce.return", "tt.scan.return", "tt.map_elementwise.return", "ttg.warp_return", "ttg.warp_yield"})
 
 
-def replace_dead_arguments(function: Op) -> None:
-    loops = [op for op in function.walk_post() if op.name in ("scf.for", "scf.while")]
-    if not loops:
-        return
-    alive = _alive(function)
-    for loop in loops:
+def replace_dead_arguments(function: Op) -> bool:
+    """Whether any argument lost a use."""
+    needs, changed = _Needs(), False
+    for loop in operations(function):
+        if loop.name not in ("scf.for", "scf.while"):
+            continue
         arguments, initial = (loop.body.args[1:], 3) if loop.name == "scf.for" else (loop.body.args, 0)
         for index, argument in enumerate(arguments, initial):
-            if argument not in alive:
+            if argument.uses and not needs.is_needed(argument):
                 argument.replace_all_uses(loop.operands[index])
+                changed = True
+    return changed
 
 
-def _alive(function: Op) -> set[Value]:
-    alive: set[Value] = set()
-    stack: list[Value] = []
+class _Needs:
+    """Remembers which values reach something that matters."""
 
-    def mark(values: list[Value]) -> None:
-        for value in values:
-            if value not in alive:
-                alive.add(value)
-                stack.append(value)
+    def __init__(self) -> None:
+        self.known: dict[Value, bool] = {}
+        self.effects: dict[Op, bool] = {}
 
-    for op in function.walk():
-        mark(_needed_operands(op))
-    while stack:
-        mark(_sources(stack.pop()))
-    return alive
+    def is_needed(self, value: Value) -> bool:
+        """Depth first from ``value`` along everything computed from it."""
+        known = self.known.get(value)
+        if known is not None:
+            return known
+        reached = {value: None}
+        stack = [value]
+        while stack:
+            for use in stack.pop().uses:
+                following = self.readers(use)
+                if following is None or any(self.known.get(other) for other in following):
+                    self.known[value] = True
+                    return True
+                for other in following:
+                    if other not in reached and other not in self.known:
+                        reached[other] = None
+                        stack.append(other)
+        self.known.update(dict.fromkeys(reached, False))
+        return False
 
+    def readers(self, use: Use) -> list[Value] | None:
+        """The values that depend on what ``use`` reads; None if something that matters does."""
+        op = use.owner
+        name = op.name
+        if name in BRANCHES or name in ("scf.yield", "scf.condition"):
+            received = targets(use)
+            if received is not None:
+                return received
+            branch = op if name in BRANCHES else op.parent
+            return None if branch is None or self.has_effects(branch) else branch.results
+        if name in ("cf.br", "cf.cond_br"):
+            return self.branch_readers(op, use.index)
+        if name in _ENDS or not is_memory_effect_free(op):
+            return None
+        return op.results
 
-def _needed_operands(op: Op) -> list[Value]:
-    """Operands that are needed whatever becomes of the results."""
-    name = op.name
-    if name in BRANCHES or name == "tt.func":
-        effects = any(not is_memory_effect_free(inner) for region in op.regions for block in region.blocks for inner in block)
-        return _conditions(op) if effects else []
-    if name in _FORWARDING:
-        return op.operands[:1] if name in ("scf.condition", "cf.cond_br") else []
-    if name in _ENDS or not is_memory_effect_free(op):
-        return op.operands
-    return []
+    def branch_readers(self, op: Op, index: int) -> list[Value] | None:
+        segments = op.attrs.get("segments") or (len(op.operands),)
+        index -= sum(segments) - sum(segments[len(segments) - len(op.successors) :])
+        if index < 0:
+            return None
+        for successor in op.successors:
+            if index < len(successor.args):
+                return [successor.args[index]]
+            index -= len(successor.args)
+        return None
 
-
-def _conditions(op: Op) -> list[Value]:
-    """Operands that decide how a branch goes."""
-    if op.name == "scf.for":
-        return op.operands[:3]
-    return op.operands if op.name == "scf.if" else []
-
-
-def _sources(value: Value) -> list[Value]:
-    """What ``value`` is computed from."""
-    op = value.op
-    if op is not None and op.name not in BRANCHES:
-        return op.operands
-    uses = sources(value)
-    found = [] if uses is None else [use.value for use in uses]
-    if op is not None:
-        return found + _conditions(op)
-    block = value.block
-    if uses is None and block is not None and block.parent_op is not None and block.parent_op.name == "tt.func":
-        found += [successor_operands(terminator, index)[value.index] for terminator, index in predecessors(block)]
-    return found
+    def has_effects(self, op: Op) -> bool:
+        known = self.effects.get(op)
+        if known is None:
+            known = self.effects[op] = not is_memory_effect_free(op)
+        return known

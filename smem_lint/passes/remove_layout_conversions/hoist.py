@@ -21,20 +21,30 @@ from smem_lint.passes.remove_layout_conversions.copies import Copies
 from smem_lint.passes.remove_layout_conversions.cost import conversion_cost, pays_off
 from smem_lint.passes.remove_layout_conversions.dominance import runs_after
 from smem_lint.passes.remove_layout_conversions.slice_rewrite import convert_after, convert_before, rewrite_slice
-from smem_lint.passes.remove_layout_conversions.sweep import conversions
-from smem_lint.tile.ir import Op, Use, Value
+from smem_lint.passes.remove_layout_conversions.sweep import conversions, operations
+from smem_lint.tile.ir import Op, Region, Use, Value
 from smem_lint.tile.types import Tensor
 
-Hoist = Callable[[Op, Copies, int], bool]
+Hoist = Callable[[Op, Copies], bool]
 _WIDENING = frozenset({"arith.extsi", "arith.extui", "arith.extf", "tt.broadcast", "tt.expand_dims"})
 
 
-def hoist_conversions(function: Op, num_warps: int) -> None:
-    for hoist in (_above_widening, _into_conditional, _to_load):
-        known = Copies()
-        for convert in conversions(function):
-            if not hoist(convert, known, num_warps):
-                known.add(convert.operands[0], convert.results[0].type.encoding, convert.results[0])
+def hoist_conversions(function: Op, num_warps: int) -> bool:
+    """Whether any conversion could be moved."""
+    changed = _try_all(function, lambda convert, known: _above_widening(convert, known, num_warps))
+    changed |= _try_all(function, lambda convert, known: _into_conditional(convert, known, num_warps))
+    dots = _dots(function)
+    return (bool(dots) and _try_all(function, lambda convert, known: _to_load(convert, known, dots))) or changed
+
+
+def _try_all(function: Op, hoist: Hoist) -> bool:
+    known, changed = Copies(), False
+    for convert in conversions(function):
+        if hoist(convert, known):
+            changed = True
+        else:
+            known.add(convert.operands[0], convert.results[0].type.encoding, convert.results[0])
+    return changed
 
 
 # Above what makes tensors larger --------------------------------------------------------------------------------------------
@@ -159,8 +169,10 @@ def _moves_data(op: Op) -> bool:
     return not moves_no_data(op)
 
 
-def _to_load(convert: Op, known: Copies, num_warps: int) -> bool:
-    if not _feeds_pipeline(convert):
+def _to_load(convert: Op, known: Copies, dots: dict[Region | None, list[Op]]) -> bool:
+    """Only if a dot is sure to run after ``convert``: it is one that the pipeliner will see."""
+    assert convert.block is not None
+    if not any(runs_after(dot, convert) for dot in dots.get(convert.block.region, ())):
         return False
     found = BackwardSlice()
     if not found.grow(convert.operand_uses[0], convert.results[0].type.encoding, known, _moves_data):
@@ -183,12 +195,13 @@ def _to_load(convert: Op, known: Copies, num_warps: int) -> bool:
     return True
 
 
-def _feeds_pipeline(convert: Op) -> bool:
-    """Whether a dot on tensor cores that reads registers is sure to run after ``convert``, within the same operation."""
-    parent = convert.parent
-    if parent is None:
-        return False
-    return any(is_dot(op.name) and _reads_registers(op) and runs_after(op, convert) for op in parent.walk())
+def _dots(function: Op) -> dict[Region | None, list[Op]]:
+    """Dots on tensor cores that read registers, by the region they stand in."""
+    found: dict[Region | None, list[Op]] = {}
+    for op in operations(function):
+        if is_dot(op.name) and _reads_registers(op) and op.block is not None:
+            found.setdefault(op.block.region, []).append(op)
+    return found
 
 
 def _reads_registers(op: Op) -> bool:

@@ -14,9 +14,26 @@ from smem_lint.passes.remove_layout_conversions.slice_rewrite import rewrite_sli
 from smem_lint.tile.ir import Op
 
 
+def operations(function: Op) -> list[Op]:
+    """All operations within a function, those within another one before it."""
+    found: list[Op] = []
+    _collect(function, found)
+    return found
+
+
+def _collect(around: Op, found: list[Op]) -> None:
+    for region in around.regions:
+        for block in region.blocks:
+            op = block.first
+            while op is not None:
+                if op.regions:
+                    _collect(op, found)
+                found.append(op)
+                op = op.next
+
+
 def conversions(function: Op) -> list[Op]:
-    """All conversions of a function, in program order (inner operations first)."""
-    return [op for op in function.walk_post() if op.name == "ttg.convert_layout"]
+    return [op for op in operations(function) if op.name == "ttg.convert_layout"]
 
 
 def rematerialize(function: Op, num_warps: int) -> bool:
