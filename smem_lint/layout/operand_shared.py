@@ -1,7 +1,7 @@
 """Shared-memory encodings from which the operand of a tensor-core dot is read without bank conflicts.
 
-Facts: ``SwizzledSharedEncodingAttr::get`` in include/triton/Dialect/TritonGPU/IR/TritonGPUAttrDefs.td, ``swizzleDotOperandLike`` in
-lib/Dialect/TritonGPU/Transforms/Utility.cpp and ``getNumConsecutiveInOut`` in lib/Tools/LinearLayout.cpp, Triton 3.8.0.
+Facts: ``SwizzledSharedEncodingAttr::get`` in include/triton/Dialect/TritonGPU/IR/TritonGPUAttrDefs.td and
+``swizzleDotOperandLike`` in lib/Dialect/TritonGPU/Transforms/Utility.cpp, Triton 3.8.0.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 
 from smem_lint.layout.distributed import contig_per_thread, order_for_dot_operand, thread_order
-from smem_lint.layout.encodings import Distributed, DotOperand, Encoding, Mma, SwizzledShared
+from smem_lint.layout.encodings import Distributed, DotOperand, Mma, SwizzledShared
 from smem_lint.layout.linear import Dims, log2
 from smem_lint.layout.to_linear import linear_layout
 
@@ -66,21 +66,3 @@ def _starts_with_tile(encoding: Distributed, shape: Dims, inner: int, outer: int
         if any(basis[inner] % (4 * k_width) or basis[outer] % 8 for basis in bases[len(tile) :]):
             return False
     return True
-
-
-@cache
-def copied_at_once(encoding: Distributed, shared: Encoding, shape: Dims) -> int:
-    """How many elements a thread can copy between its registers and a buffer at once, since both have them side by side."""
-    layout = linear_layout(encoding, shape).invert_and_compose(linear_layout(shared, shape))
-    registers = layout.register
-    shift, size = layout.shifts[0], layout.shape[0]
-    side_by_side = 0
-    while side_by_side < len(registers) and registers[side_by_side] == 1 << side_by_side << shift:
-        side_by_side += 1
-    others = [basis for name in layout.inputs for basis in layout[name]]
-    del others[:side_by_side]
-    mask = 0
-    for basis in others:
-        mask |= basis >> shift & size - 1
-    lowest = (mask & -mask).bit_length() - 1 if mask else 31
-    return 1 << min(side_by_side, lowest)

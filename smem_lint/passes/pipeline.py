@@ -13,6 +13,7 @@ from smem_lint.passes.pipeliner.predication import predicate
 from smem_lint.passes.pipeliner.schedule import MAX_STAGE, Schedule, clear
 from smem_lint.passes.pipeliner.tma_stores import multi_buffer_descriptors, pipeline_stores
 from smem_lint.passes.pipeliner.waits import update_waits
+from smem_lint.passes.pipeliner.wgmma import launch_dots
 from smem_lint.tile.cleanup.rewriter import rewrite
 from smem_lint.tile.ir import Module, Op, Value
 
@@ -28,11 +29,17 @@ def run(module: Module) -> None:
         _lower(module, scheduled)
         _expand(module)
         clear(module.walk())
+    for loop in _pipelined(module):
+        launch_dots(loop)
     update_waits(module)
     for function in module.functions:
         rewrite(function, {})
-    for loop in [loop for loop in for_loops(module) if num_stages_of(loop, module.num_stages) > 1]:
+    for loop in _pipelined(module):
         pipeline_stores(loop)
+
+
+def _pipelined(module: Module) -> list[Op]:
+    return [loop for loop in for_loops(module) if num_stages_of(loop, module.num_stages) > 1]
 
 
 def _lower(module: Module, loops: list[Op]) -> None:

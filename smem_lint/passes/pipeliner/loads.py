@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from smem_lint.layout.conversion import shared_vector
 from smem_lint.layout.distributed import memory_order, order_of
 from smem_lint.layout.encodings import DotOperand, Shared, SwizzledShared
-from smem_lint.layout.operand_shared import copied_at_once, swizzle_for_dot, swizzle_for_tile_like
+from smem_lint.layout.operand_shared import swizzle_for_dot, swizzle_for_tile_like
 from smem_lint.passes.axis_info import ModuleAxisInfo
 from smem_lint.passes.pipeliner.loops import DESCRIPTOR_LOADS, VIEWS
 from smem_lint.tile.ir import Op, Value, constant_value
@@ -52,7 +53,7 @@ def wide_enough(load: Op, axis_info: ModuleAxisInfo) -> bool:
 
 def copy_bytes(register_type: Tensor, shared: Shared) -> int:
     """Bytes that a thread can move at once between registers of this type and a buffer."""
-    return copied_at_once(register_type.encoding, shared, register_type.shape) * int(register_type.element.bits) // 8
+    return shared_vector(register_type.encoding, shared, register_type.shape) * int(register_type.element.bits) // 8
 
 
 def alloc_encodings(load: Op) -> list[Any]:
