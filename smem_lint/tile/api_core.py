@@ -6,13 +6,23 @@ from typing import Any
 
 from smem_lint.tile import dtypes
 from smem_lint.tile.registry import constant, register
-from smem_lint.tile.semantic import arithmetic, block_pointer, casts, descriptor, elementwise, hints, linear_algebra, memory, regions, shapes
+from smem_lint.tile.semantic import (
+    arithmetic,
+    block_pointer,
+    casts,
+    descriptor,
+    elementwise,
+    hints,
+    linear_algebra,
+    memory,
+    regions,
+    shapes,
+)
 from smem_lint.tile.semantic.block_pointer import BlockPointer
 from smem_lint.tile.semantic.context import Context, fail, to_tensor
 from smem_lint.tile.semantic.promotion import broadcast_pair, broadcast_to_shape
 from smem_lint.tile.standard import maximum, minimum, promote_bfloat16
 from smem_lint.tile.values import Handle
-
 
 _ABSENT: Any = object()
 

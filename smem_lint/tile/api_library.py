@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from smem_lint.tile import dtypes, loops, random, sorting, standard
@@ -11,7 +12,7 @@ from smem_lint.tile.semantic import casts, elementwise
 from smem_lint.tile.semantic.context import Context, fail
 from smem_lint.tile.values import Handle
 
-for _name, _function in {
+_JIT: dict[str, Callable[..., Any]] = {
     "max": standard.max_, "min": standard.min_, "sum": standard.sum_, "argmax": standard.argmax, "argmin": standard.argmin,
     "xor_sum": standard.xor_sum, "reduce_or": standard.reduce_or, "cumsum": standard.cumsum, "cumprod": standard.cumprod,
     "cdiv": standard.cdiv, "sigmoid": standard.sigmoid, "softmax": standard.softmax, "ravel": standard.ravel,
@@ -28,7 +29,8 @@ for _name, _function in {
     "rand": random.rand, "rand4x": random.rand4x, "randint": random.randint, "randint4x": random.randint4x, "randn": random.randn,
     "randn4x": random.randn4x, "philox": random.philox, "philox_impl": random.philox_impl,
     "pair_uniform_to_normal": random.pair_uniform_to_normal, "uint_to_uniform_float": random.uint_to_uniform_float,
-}.items():  # fmt: skip
+}  # fmt: skip
+for _name, _function in _JIT.items():
     register(_name, _function, jit=True)
 constant("N_ROUNDS_DEFAULT", random.ROUNDS)
 

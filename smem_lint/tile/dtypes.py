@@ -116,7 +116,7 @@ class PointerType(DType):
             found.element_ty, found.address_space, found.const = element_ty, address_space, const
             found._derive()
             Interned._table[key] = found
-        return found  # type: ignore[no-any-return]
+        return found
 
     def _derive(self) -> None:
         self.name = f"{'const_' if self.const else ''}pointer<{self.element_ty}>"
@@ -151,7 +151,7 @@ class BlockType(DType):
             found.element_ty, found.shape = element_ty, tuple(shape)
             found._derive()
             Interned._table[key] = found
-        return found  # type: ignore[no-any-return]
+        return found
 
     def _derive(self) -> None:
         self.numel = check_shape(self.shape)

@@ -6,7 +6,7 @@ argument types, result type, symbol without its ``__nv_``.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from smem_lint.tile import dtypes
@@ -230,7 +230,7 @@ def known(name: str) -> bool:
     return name in _lines()
 
 
-@lru_cache(maxsize=None)
+@cache
 def _forms(name: str) -> tuple[dict[tuple[DType, ...], tuple[str, DType]], bool]:
     head, *forms = _lines()[name].split()
     table = {}

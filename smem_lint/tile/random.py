@@ -51,8 +51,8 @@ def philox(ctx: Context, seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds
         high, low = shapes.full(ctx, (1,), 0, type_), seed
     else:
         raise fail(ctx, "bitwidth not supported in philox")
-    counters = [bitcast(ctx, each, type_) for each in counters]
-    return philox_impl(ctx, *counters, low, high, n_rounds)
+    first, second, third, fourth = (bitcast(ctx, each, type_) for each in counters)
+    return philox_impl(ctx, first, second, third, fourth, low, high, n_rounds)
 
 
 def randint4x(ctx: Context, seed: Any, offset: Handle, n_rounds: int = ROUNDS) -> Any:

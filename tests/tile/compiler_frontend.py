@@ -34,7 +34,7 @@ def tidied(module: Module) -> Module:
     for function in module.functions:
         _merge_blocks(function)
         _fold(function)
-    while any([_drop_dead(function) for function in module.functions]):
+    while sum(_drop_dead(function) for function in module.functions):
         pass
     _rename(module)
     return module
@@ -114,9 +114,11 @@ def _mergeable(blocks: list[Block]) -> Iterator[tuple[Block, Block]]:
 
 def _fold(function: Op) -> None:
     for op in list(function.walk()):
-        if op.name == "scf.if" and not op.results and op.regions[1].blocks and op.regions[1].blocks[0].first is op.regions[1].blocks[0].last:
-            op.regions[1].blocks[0].terminator.drop()
-            op.regions[1].blocks.clear()
+        if op.name == "scf.if" and not op.results:
+            for block in op.regions[1].blocks:
+                if block.first is block.last:
+                    block.terminator.drop()
+                    op.regions[1].blocks.clear()
         elif op.name in ("arith.bitcast", "tt.bitcast") and op.result.type is op.operands[0].type:
             op.result.replace_all_uses(op.operands[0])
             op.drop()

@@ -60,9 +60,8 @@ def make(ctx: Context, base: Handle, sizes: Any, strides: Any, offsets: Any, blo
     """``tl.make_block_ptr``."""
     if not isinstance(base, Handle) or not base.type.pointer:
         raise fail(ctx, f"expected base of a block pointer to be a scalar pointer, got {base!r}")
-    made = BlockPointer(
-        base, _scalars(ctx, sizes, "shape"), _scalars(ctx, strides, "strides"), _scalars(ctx, offsets, "offsets"), _list(block), _list(order)
-    )
+    scalars = (_scalars(ctx, sizes, "shape"), _scalars(ctx, strides, "strides"), _scalars(ctx, offsets, "offsets"))
+    made = BlockPointer(base, *scalars, _list(block), _list(order))
     rank = len(made.block)
     if not rank or any(len(each) != rank for each in (made.sizes, made.strides, made.offsets, made.order)):
         raise fail(ctx, "shape, strides, offsets, block_shape and order of a block pointer must have the same length")

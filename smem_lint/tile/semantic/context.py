@@ -103,7 +103,7 @@ def literal(value: int | float | bool, element: Any) -> int | float | bool:
         return _rounded(float(value), element.name)
     if element is ir.I1:
         return bool(value)
-    bits = element.bits
+    bits: int = element.bits
     wrapped = int(value) & ((1 << bits) - 1)
     return wrapped - (1 << bits) if wrapped >> (bits - 1) else wrapped
 

@@ -95,7 +95,9 @@ def extern(
     return emit(ctx, "tt.extern_elementwise", [each.value for each in handles], type_, attrs)
 
 
-def inline_asm(ctx: Context, text: str, constraints: str, args: Sequence[Any], types: Sequence[DType], pure: Any, pack: int) -> list[Handle]:
+def inline_asm(
+    ctx: Context, text: str, constraints: str, args: Sequence[Any], types: Sequence[DType], pure: Any, pack: int
+) -> list[Handle]:
     """``inline_asm_elementwise``: one result for each of ``types``."""
     handles = [to_tensor(ctx, each) for each in args]
     results: list[DType] = list(types)

@@ -22,7 +22,8 @@ Combine = FunctionRef | Callable[..., Any]
 
 def call_combine(ctx: Context, function: Any, args: list[Handle]) -> list[Handle]:
     """The results of a combine function on scalars."""
-    made = function(ctx, *args) if not isinstance(function, FunctionRef) and callable(function) else ctx.call_function(function, [*args], {})
+    own = callable(function) and not isinstance(function, FunctionRef)
+    made = function(ctx, *args) if own else ctx.call_function(function, [*args], {})
     results = [made] if isinstance(made, Handle) else list(made) if isinstance(made, tuple) else [made]
     if not all(isinstance(result, Handle) for result in results):
         raise fail(ctx, f"the combine function returns {made!r}")
