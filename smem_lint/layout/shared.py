@@ -109,22 +109,37 @@ def tma_box(shape: Dims, encoding: NvmmaShared) -> Dims:
 def _nvmma(encoding: NvmmaShared, shape: Dims) -> LinearLayout:
     """Eight-row core matrices tile the box of one bulk copy, boxes tile the buffer (rows of all outer dimensions together)."""
     box = tma_box(shape, encoding)
-    if encoding.transposed:
-        box = (*box[1:], box[0])
     rows, columns = prod(box[:-1]), box[-1]
-    bases = _core_matrix(encoding) if encoding.swizzling_byte_width else []
+    if encoding.transposed:
+        rows, columns, box = columns, rows, (*box[1:], box[0])
+    if not encoding.swizzling_byte_width:
+        return _unswizzled(box, encoding.transposed, shape)
+    bases = _core_matrix(encoding)
     tile_rows, tile_columns = _extents(bases)
     if columns < tile_columns or rows < tile_rows:
         raise Unsupported(f"shape {shape} is smaller than the swizzle of {encoding}")
-    if encoding.swizzling_byte_width:
-        bases += [(step * tile_rows, 0) for step in _powers(rows // tile_rows)]
-        bases += [(0, step * tile_columns) for step in _powers(columns // tile_columns)]
-    else:
-        bases += [(0, step) for step in _powers(columns)] + [(step, 0) for step in _powers(rows)]
+    bases += [(step * tile_rows, 0) for step in _powers(rows // tile_rows)]
+    bases += [(0, step * tile_columns) for step in _powers(columns // tile_columns)]
     layout = LinearLayout.of((rows, columns), offset=bases).reshape(box)
     if encoding.transposed:
         layout = layout.transpose((layout.rank - 1, *range(layout.rank - 1)))
-    return _cover(layout, shape)
+    moves = [(dim, layout.shape[dim]) for dim in range(layout.rank)]
+    return LinearLayout.of(shape, offset=[*layout.coordinate_bases("offset"), *_growth(moves, shape)])
+
+
+def _unswizzled(box: Dims, transposed: bool, shape: Dims) -> LinearLayout:
+    """Boxes whose last dimension is the fastest, repeated along the last dimension first.
+
+    A transposed box has had its first dimension moved to the end. The compiler moves it back by exchanging coordinates in the
+    order in which they were laid down; for three dimensions that is not the inverse, and parts of the box fall outside the buffer
+    (they repeat its first element). This is what it does, not what it should do.
+    """
+    rank = len(shape)
+    moved = {dim: (dim - 1) % rank if transposed else dim for dim in range(rank)}
+    steps = [(moved[dim], step) for dim in range(rank - 1, -1, -1) for step in _powers(box[dim])]
+    covered = {moved[dim]: box[dim] for dim in range(rank)}
+    bases = [_along(dim, step if step < shape[dim] else 0, rank) for dim, step in steps]
+    return LinearLayout.of(shape, offset=bases + _growth([(dim, covered[dim]) for dim in range(rank - 1, -1, -1)], shape))
 
 
 def _core_matrix(encoding: NvmmaShared) -> list[tuple[int, int]]:
@@ -145,15 +160,17 @@ def _extents(bases: list[tuple[int, int]]) -> tuple[int, int]:
     return rows, max((1 << column.bit_length() for _, column in bases), default=1)
 
 
-def _cover(layout: LinearLayout, shape: Dims) -> LinearLayout:
-    """Repeat the layout along the dimensions, first to last, until it covers ``shape``."""
-    bases = list(layout.coordinate_bases("offset"))
-    for dim, size in enumerate(shape):
-        step = layout.shape[dim]
-        while step < size:
-            bases.append(tuple(step if at == dim else 0 for at in range(len(shape))))
-            step *= 2
-    return LinearLayout.of(shape, offset=bases)
+def _along(dim: int, step: int, rank: int) -> Dims:
+    return tuple(step if at == dim else 0 for at in range(rank))
+
+
+def _growth(covered: list[tuple[int, int]], shape: Dims) -> list[Dims]:
+    """Bases that repeat what is covered along each dimension, in the given order, until there is all of ``shape``."""
+    return [
+        _along(dim, step << more, len(shape))
+        for dim, step in covered
+        for more in range(max(0, shape[dim].bit_length() - step.bit_length()))
+    ]  # fmt: skip
 
 
 def _explicit(encoding: SharedLinear, shape: Dims) -> LinearLayout:
