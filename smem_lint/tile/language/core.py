@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from smem_lint.tile import dtypes
-from smem_lint.tile.registry import constant, register
+from smem_lint.tile.language.registry import constant, register
+from smem_lint.tile.language.standard import maximum, minimum, promote_bfloat16
 from smem_lint.tile.semantic import (
     arithmetic,
     block_pointer,
@@ -21,7 +22,6 @@ from smem_lint.tile.semantic import (
 from smem_lint.tile.semantic.block_pointer import BlockPointer
 from smem_lint.tile.semantic.context import Context, fail, to_tensor
 from smem_lint.tile.semantic.promotion import broadcast_pair, broadcast_to_shape
-from smem_lint.tile.standard import maximum, minimum, promote_bfloat16
 from smem_lint.tile.values import Handle
 
 _ABSENT: Any = object()

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from smem_lint.tile import api_core, api_library, dtypes, libdevice, loops
-from smem_lint.tile.members import DESCRIPTOR_METHODS, TENSOR_METHODS
-from smem_lint.tile.registry import TABLE, builtin, guarded
+from smem_lint.tile import dtypes, loops
+from smem_lint.tile.language import core, libdevice, library
+from smem_lint.tile.language.members import DESCRIPTOR_METHODS, TENSOR_METHODS
+from smem_lint.tile.language.registry import TABLE, builtin, guarded
 from smem_lint.tile.semantic import operators, shapes
 from smem_lint.tile.semantic.block_pointer import BlockPointer
 from smem_lint.tile.semantic.context import Context, fail
@@ -22,7 +23,7 @@ Condition = loops.Condition
 
 __all__ = ["PYTHON", "Condition", "attribute", "binary", "lookup", "subscript", "unary"]
 
-assert api_core and api_library  # importing them fills TABLE
+assert core and library  # importing them fills TABLE
 
 _LANGUAGE = "triton.language"
 _LIBDEVICE = (f"{_LANGUAGE}.extra.libdevice.", f"{_LANGUAGE}.extra.cuda.libdevice.")

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Any
 
 from smem_lint.tile import dtypes
+from smem_lint.tile.language.standard import max_, min_, xor_sum
 from smem_lint.tile.semantic import arithmetic, shapes
 from smem_lint.tile.semantic.casts import bitcast
 from smem_lint.tile.semantic.context import Context, fail, to_tensor
 from smem_lint.tile.semantic.operators import binary
-from smem_lint.tile.standard import max_, min_, xor_sum
 from smem_lint.tile.values import Handle
 
 

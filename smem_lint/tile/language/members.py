@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from smem_lint.tile.registry import builtin
+from smem_lint.tile.language.registry import builtin
 from smem_lint.tile.semantic import descriptor
 from smem_lint.tile.semantic.context import Context
 from smem_lint.tile.values import Builtin, Handle

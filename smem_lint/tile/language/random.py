@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from smem_lint.tile import dtypes
+from smem_lint.tile.language.standard import maximum
 from smem_lint.tile.semantic import arithmetic, elementwise, shapes
 from smem_lint.tile.semantic.casts import bitcast, cast
 from smem_lint.tile.semantic.context import Context, fail, to_tensor
 from smem_lint.tile.semantic.operators import binary
-from smem_lint.tile.standard import maximum
 from smem_lint.tile.values import Handle
 
 ROUNDS = 10

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from smem_lint.tile import dtypes, loops, random, sorting, standard
+from smem_lint.tile import dtypes, loops
 from smem_lint.tile.dtypes import DType
-from smem_lint.tile.registry import TABLE, builtin, constant, register
+from smem_lint.tile.language import random, sorting, standard
+from smem_lint.tile.language.registry import TABLE, builtin, constant, register
 from smem_lint.tile.semantic import casts, elementwise
 from smem_lint.tile.semantic.context import Context, fail
 from smem_lint.tile.values import Handle
