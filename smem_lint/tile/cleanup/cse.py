@@ -11,6 +11,7 @@ from typing import Any
 
 from smem_lint.tile.cleanup.fold import COMMUTATIVE
 from smem_lint.tile.cleanup.numbers import constant_key
+from smem_lint.tile.dominance import dominator_tree
 from smem_lint.tile.effects import TERMINATORS, WRITE, is_memory_effect_free, is_trivially_dead, only_reads, recursive_effects
 from smem_lint.tile.ir import Block, Module, Op, Region, Value
 
@@ -142,58 +143,6 @@ class _Elimination:
         for result, value in zip(op.results, existing.results, strict=True):
             result.replace_all_uses(value)
         self.dead.append(op)
-
-
-def dominator_tree(region: Region) -> dict[Block, list[Block]]:
-    """For each reachable block of a region the blocks that it immediately dominates."""
-    order = _reverse_postorder(region)
-    number = {block: index for index, block in enumerate(order)}
-    incoming: dict[Block, list[Block]] = {block: [] for block in order}
-    for block in order:
-        for successor in block.terminator.successors:
-            incoming[successor].append(block)
-    above: dict[Block, Block] = {order[0]: order[0]}
-    changed = True
-    while changed:
-        changed = False
-        for block in order[1:]:
-            known = [other for other in incoming[block] if other in above]
-            found = known[0]
-            for other in known[1:]:
-                found = _common(found, other, above, number)
-            if above.get(block) is not found:
-                above[block] = found
-                changed = True
-    tree: dict[Block, list[Block]] = {block: [] for block in order}
-    for block in order[1:]:
-        tree[above[block]].append(block)
-    return tree
-
-
-def _common(a: Block, b: Block, above: dict[Block, Block], number: dict[Block, int]) -> Block:
-    while a is not b:
-        while number[a] > number[b]:
-            a = above[a]
-        while number[b] > number[a]:
-            b = above[b]
-    return a
-
-
-def _reverse_postorder(region: Region) -> list[Block]:
-    order: list[Block] = []
-    seen = {region.blocks[0]}
-    stack = [(region.blocks[0], iter(region.blocks[0].terminator.successors))]
-    while stack:
-        block, successors = stack[-1]
-        for successor in successors:
-            if successor not in seen:
-                seen.add(successor)
-                stack.append((successor, iter(successor.terminator.successors)))
-                break
-        else:
-            order.append(block)
-            stack.pop()
-    return order[::-1]
 
 
 def eliminate(function: Op) -> bool:
