@@ -14,7 +14,7 @@ _ATTRIBUTES = (
     "axis", "order", "predicate", "start", "end", "inputPrecision", "num", "segments", "callee", "symbol", "rmw_op", "allow_reorder",
     "efficient_layout", "tt.num_stages", "tt.latency", "loop.stage", "loop.cluster", "tt.loop_unroll_factor", "tt.flatten",
     "tt.warp_specialize", "tt.divisibility", "tt.contiguity", "tt.constancy", "propagateNan", "maxNumImpreciseAcc", "contiguity",
-    "tt.scheduled_max_stage", "tt.self_latency", "unsigned", "noinline", "visibility", "allocation.offset", "reverse", "packed_element",
+    "tt.scheduled_max_stage", "tt.self_latency", "unsigned", "noinline", "visibility", "allocation.offset", "reverse", "packed_element", "offsets",
 )  # fmt: skip
 _DEFAULTS: dict[str, Any] = dict.fromkeys(("allow_reorder", "efficient_layout", "unsigned", "reverse"), False) | {"maxNumImpreciseAcc": 0, "contiguity": 1}
 

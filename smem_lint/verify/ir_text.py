@@ -344,6 +344,9 @@ class _Parser:
         else:
             head, signature = text[:cut], text[cut + 3 :]
         attrs, head = self._head_attributes(head)
+        offsets = re.search(r"\[([-\d, ]+)\]", head) if name == "ttg.memdesc_subslice" else None
+        if offsets is not None:
+            attrs["offsets"] = tuple(int(part) for part in split_top(offsets.group(1)))
         if name in ("tt.call",):
             attrs["callee"] = re.match(r'@("[^"]*"|[\w.$]+)', head).group(1).strip('"')  # type: ignore[union-attr]
             head = head[head.index("(") :]
