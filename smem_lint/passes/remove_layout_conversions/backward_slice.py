@@ -26,7 +26,7 @@ _OPAQUE = frozenset({"scf.for", "scf.while", "ttg.warp_specialize"})
 class BackwardSlice:
     """``values`` to compute again, in the order found; the ``layout`` of these and of what they read; ``copies`` to read instead."""
 
-    __slots__ = ("values", "layout", "copies")
+    __slots__ = ("copies", "layout", "values")
 
     def __init__(self) -> None:
         self.values: dict[Value, None] = {}

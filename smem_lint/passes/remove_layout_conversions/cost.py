@@ -99,7 +99,8 @@ def _reduce_cost(op: Op) -> int | None:
     source, axis = op.operands[0].type, op.attrs["axis"]
     if _depends_on_order(op, source.element, source.shape[axis]):
         return None
-    lanes, warps = threads_per_warp(source.encoding, source.shape)[axis], warps_per_cta(source.encoding, source.shape)[axis]
+    lanes: int = threads_per_warp(source.encoding, source.shape)[axis]
+    warps: int = warps_per_cta(source.encoding, source.shape)[axis]
     return lanes + _WARP_FACTOR * warps
 
 

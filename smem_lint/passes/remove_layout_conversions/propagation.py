@@ -12,8 +12,8 @@ from typing import Any
 
 from smem_lint.layout.encodings import Blocked, Mma
 from smem_lint.layout.inference import infer_result
-from smem_lint.passes.remat_rules import is_anchor, passes_layout_on
 from smem_lint.passes.region_flow import BRANCHES
+from smem_lint.passes.remat_rules import is_anchor, passes_layout_on
 from smem_lint.tile.ir import Op, Use, Value
 from smem_lint.tile.types import Tensor
 
