@@ -1,7 +1,7 @@
 """``if`` and the conditional expression.
 
-A condition known at compile time leaves one branch. Otherwise the statement becomes ``scf.if``, whose results are first the
-variables in sight that either branch changed, in the order in which they came into sight, then those that both branches
+A condition known at compile time leaves one branch. Otherwise the statement becomes ``scf.if``, always with an ``else``, whose
+results are first the variables in sight that either branch changed, in the order in which they came into sight, then those that both branches
 define, by name. A branch that holds a ``return`` becomes blocks with branches between them instead (``visit_If`` in
 ``triton/compiler/code_generator.py``, 3.8.0).
 """
@@ -68,7 +68,7 @@ def contains_return(node: ast.AST) -> bool:
     return any(contains_return(child) for child in ast.iter_child_nodes(node))
 
 
-def _visit_branches(v: Visitor, node: ast.If, then: Block, otherwise: Block | None) -> tuple[_Branch, _Branch, list[str]]:
+def _visit_branches(v: Visitor, node: ast.If, then: Block, otherwise: Block) -> tuple[_Branch, _Branch, list[str]]:
     """Visit both branches from the same starting point; also the names that the statement changes."""
     live_in, builder = dict(v.names), v.builder
     pending = dict(v.pending)
@@ -76,11 +76,10 @@ def _visit_branches(v: Visitor, node: ast.If, then: Block, otherwise: Block | No
     branches = []
     for block, body in ((then, node.body), (otherwise, node.orelse)):
         v.names, v.defined, v.pending = dict(live_in), {}, dict(pending)
-        if block is not None:
-            builder.at_end(block)
-            v.run(body)
-            block = builder.block
-        branches.append(_Branch(block, v.defined, v.names))  # type: ignore[arg-type]
+        builder.at_end(block)
+        v.run(body)
+        assert builder.block is not None
+        branches.append(_Branch(builder.block, v.defined, v.names))
     v.names, v.defined, v.pending = live_in, outer_defined, pending
     return branches[0], branches[1], _changed(v, live_in, branches[0], branches[1])
 
@@ -130,19 +129,15 @@ def _handles(names: list[str], branch: _Branch) -> list[Any]:
 def _if_op(v: Visitor, condition: Handle, node: ast.If) -> None:
     builder, place, line = v.builder, v.builder.block, v.builder.line
     assert place is not None
-    then, otherwise, names = _visit_branches(v, node, Block(), Block() if node.orelse else None)
+    then, otherwise, names = _visit_branches(v, node, Block(), Block())
     yielded = _handles(names, then)
-    if otherwise.block is None and names:
-        otherwise.block = Block()
     for branch in (then, otherwise):
-        if branch.block is not None:
-            builder.at_end(branch.block).op("scf.yield", _handles(names, branch))
+        builder.at_end(branch.block).op("scf.yield", _handles(names, branch))
     builder.at_end(place)
     builder.line = line
     if_op = builder.op("scf.if", [condition.value], [value.type for value in yielded], None, 2)
     for region, branch in zip(if_op.regions, (then, otherwise), strict=True):
-        if branch.block is not None and (region is if_op.regions[0] or names or branch.block.first is not branch.block.last):
-            adopt(if_op, region, branch.block)
+        adopt(if_op, region, branch.block)
     _results(v, names, then, if_op.results)
 
 

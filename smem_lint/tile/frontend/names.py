@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from smem_lint.host import globals as host
-from smem_lint.source.modules import Definition, External, Meaning, SourceModule, jit_kind
+from smem_lint.host import values as host
+from smem_lint.source.modules import External, SourceModule, jit_kind
 from smem_lint.tile import dtypes, language
 from smem_lint.tile.frontend.python_names import PYTHON_NAMES
 from smem_lint.tile.unsupported import KernelError, Unsupported
@@ -71,57 +71,52 @@ class Scope:
         return _MISSING
 
     def resolve(self, name: str) -> Any:
-        """The value of a (dotted) module-level name."""
+        """The value of a module-level name."""
         meanings = self.session.repository.resolve_all(self.module, name)
         if not meanings:
             found = PYTHON_NAMES.get(name, _MISSING)
             if found is _MISSING:
                 raise KernelError(f"name {name!r} is not defined")
             return found
-        return self._value(meanings[0], name)
+        meaning = meanings[0]
+        if len(meanings) == 1:
+            if isinstance(meaning, External):
+                return external(meaning.dotted)
+            if isinstance(meaning, SourceModule):
+                return Namespace(meaning.dotted, meaning)
+            if isinstance(meaning.node, ast.FunctionDef):
+                return self._function(meaning.node, meaning.module)
+        return self._value(self.session.program.module_value(self.module, name), name)
 
-    def _value(self, meaning: Meaning, name: str) -> Any:
-        if isinstance(meaning, External):
-            return external(meaning.dotted)
-        if isinstance(meaning, SourceModule):
-            return Namespace(meaning.dotted, meaning)
-        node = meaning.node
-        if isinstance(node, ast.FunctionDef):
-            return self._function(node, meaning.module)
-        if isinstance(node, ast.ClassDef):
-            return self._class(node, meaning.module)
-        return self._constant(meaning, name)
+    def _value(self, value: Any, name: str) -> Any:
+        """What ``host`` found, as the front end holds it."""
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if isinstance(value, host.Kernel):
+            return self._function(value.node, value.module)
+        if isinstance(value, host.DType):
+            return dtypes.named(value.name)
+        if isinstance(value, host.Outside):
+            return external(value.dotted)
+        if isinstance(value, SourceModule):
+            return Namespace(value.dotted, value)
+        if isinstance(value, tuple | list):
+            return tuple(self._value(item, name) for item in value)
+        if isinstance(value, host.Class) and value.fields is not None:
+            return FunctionRef(value.name, value.module, value.node, "namedtuple")
+        if isinstance(value, host.Symbol):
+            raise Unsupported(f"the global {name}: {value.reason}" if value.reason else f"the value of the global {name}")
+        raise Unsupported(f"the global {name}, a {type(value).__name__}")
 
     def _function(self, node: ast.FunctionDef, module: SourceModule) -> Any:
-        key = (module, node)
         known = self.session.references
+        key = (module, node)
         if key not in known:
             kind = jit_kind(node, module, self.session.repository)
             if kind is None or kind == "gluon":
                 raise Unsupported(f"a call to {node.name}, which is not a jit function")
             known[key] = FunctionRef(node.name, module, node, "jit" if kind == "jit" else "constexpr", _is_noinline(node))
         return known[key]
-
-    def _class(self, node: ast.ClassDef, module: SourceModule) -> Any:
-        bases = {base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "") for base in node.bases}
-        if "NamedTuple" in bases:
-            return FunctionRef(node.name, module, node, "namedtuple")
-        raise Unsupported(f"the class {node.name}")
-
-    def _constant(self, meaning: Definition, name: str) -> Any:
-        value = host.global_value(self.session.repository, self.module, name, self.session.options.capability)
-        if value is host.UNKNOWN:
-            raise Unsupported(f"the value of the global {name}")
-        return plain(value)
-
-
-def plain(value: Any) -> Any:
-    """A value of ``host`` as the front end holds it."""
-    if isinstance(value, host.DType):
-        return dtypes.named(value.name)
-    if isinstance(value, tuple | list):
-        return tuple(plain(item) for item in value)
-    return value
 
 
 def external(dotted: str) -> Any:

@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import ast
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from smem_lint.host.program import Program
 from smem_lint.source.modules import Repository, SourceModule
 from smem_lint.tile.frontend.names import Scope
 from smem_lint.tile.ir import Builder, Module
 from smem_lint.tile.semantic.context import Options
 from smem_lint.tile.values import FunctionRef
+
+
+_PROGRAMS: WeakKeyDictionary[Repository, dict[int, Program]] = WeakKeyDictionary()
+
+
+def _program(repository: Repository, capability: int) -> Program:
+    """The repository evaluated for a target, kept as long as the repository is."""
+    kept = _PROGRAMS.setdefault(repository, {})
+    if capability not in kept:
+        kept[capability] = Program(repository, capability)
+    return kept[capability]
 
 
 class Session:
@@ -18,10 +31,11 @@ class Session:
     ``functions`` maps a function and the types of its arguments to the ``tt.func`` made of it and what it returns.
     """
 
-    __slots__ = ("_assigned", "_scopes", "builder", "functions", "kernel_module", "module", "options", "references", "repository")
+    __slots__ = ("_assigned", "_scopes", "builder", "functions", "kernel_module", "module", "options", "program", "references", "repository")
 
     def __init__(self, repository: Repository, options: Options, kernel_module: SourceModule, module: Module) -> None:
         self.repository = repository
+        self.program = _program(repository, options.capability)
         self.options = options
         self.kernel_module = kernel_module
         self.module = module
