@@ -9,7 +9,6 @@ Facts: lib/Analysis/Allocation.cpp, Triton 3.8.0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -75,33 +74,35 @@ def allocate(module: Module, version: tuple[int, ...] = (3, 8)) -> Allocation:
     """
     lower_control_flow(module)
     rules = scratch_rules(version)
+    calls = {function: _callees(function) for function in module.functions} if len(module.functions) > 1 else {}
+    called = {name for names in calls.values() for name in names}
     sizes: dict[str, int] = {}
     done = []
-    called = set()
-    for function in _callees_first(module):
+    for function in _callees_first(module.functions, calls):
+        name = function.attrs["name"]
         buffers = _collect(function, module, rules, sizes)
-        total = _place(function, buffers)
-        sizes[function.attrs["name"]] = total
-        called |= {op.attrs["callee"] for op in function.walk() if op.name == "tt.call"}
-        done.append(FunctionAllocation(function.attrs["name"], total, tuple(buffers)))
+        sizes[name] = _place(function, buffers)
+        done.append(FunctionAllocation(name, sizes[name], tuple(buffers)))
     return Allocation(max((entry.total for entry in done if entry.name not in called), default=0), tuple(done))
 
 
-def _callees_first(module: Module) -> Iterator[Op]:
-    functions = {function.attrs["name"]: function for function in module.functions}
-    seen: set[str] = set()
+def _callees(function: Op) -> list[str]:
+    return [op.attrs["callee"] for op in function.walk() if op.name == "tt.call"]
 
-    def visit(name: str) -> Iterator[Op]:
-        if name in seen or name not in functions:
-            return
-        seen.add(name)
-        for op in functions[name].walk():
-            if op.name == "tt.call":
-                yield from visit(op.attrs["callee"])
-        yield functions[name]
 
-    for name in functions:
-        yield from visit(name)
+def _callees_first(functions: list[Op], calls: dict[Op, list[str]]) -> list[Op]:
+    by_name = {function.attrs["name"]: function for function in functions}
+    order: dict[Op, None] = {}
+
+    def visit(function: Op) -> None:
+        if function not in order:
+            for name in calls.get(function, ()):
+                visit(by_name[name])
+            order[function] = None
+
+    for function in functions:
+        visit(function)
+    return list(order)
 
 
 def _collect(function: Op, module: Module, rules: Any, sizes: dict[str, int]) -> list[Buffer]:

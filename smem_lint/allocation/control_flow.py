@@ -26,17 +26,8 @@ from smem_lint.tile.types import I1
 def lower_control_flow(module: Module) -> None:
     """Replace all structured control flow of all functions by branches, in place."""
     for function in module.functions:
-        for region in _branching_regions(function):
+        for region in function.regions:
             _lower_region(region)
-
-
-def _branching_regions(op: Op) -> list[Region]:
-    """Regions that may hold structured control flow and are not themselves part of it (a function's, a partition's …)."""
-    regions = []
-    for inner in op.walk():
-        if inner.name not in _LOWERINGS:
-            regions += inner.regions
-    return regions
 
 
 def _lower_region(region: Region) -> None:

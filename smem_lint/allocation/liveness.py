@@ -43,12 +43,9 @@ def buffer_ranges(function: Op, allocs: Iterable[Op], numbers: dict[Op, int]) ->
 def _predecessors(function: Op) -> dict[Block, list[Block]]:
     """The blocks from which each block can be entered."""
     found: dict[Block, list[Block]] = {}
-    for op in function.walk():
-        for region in op.regions:
-            for block in region.blocks:
-                if block.last is not None:
-                    for successor in block.last.successors:
-                        found.setdefault(successor, []).append(block)
+    for block in function.regions[0].blocks:
+        for successor in block.terminator.successors:
+            found.setdefault(successor, []).append(block)
     return found
 
 
