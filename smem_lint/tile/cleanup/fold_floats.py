@@ -216,6 +216,8 @@ def _float_to_int(op: Op) -> Any:
 
 @fold_of("arith.bitcast")
 def _bitcast(op: Op) -> Any:
+    if op.operands[0].type is op.results[0].type:
+        return [op.operands[0]]
     known = constant_of(op.operands[0])
     if known is None or isinstance(known, tuple):
         return None
