@@ -204,13 +204,17 @@ class Op:
                     yield from op.walk_post()
         yield self
 
-    def clone(self, mapping: dict[Value, Value]) -> Op:
-        """A copy outside any block; operands go through ``mapping``, which learns the results and inner arguments."""
+    def clone(self, mapping: dict[Value, Value], blocks: dict[Block, Block] | None = None) -> Op:
+        """A copy outside any block; operands go through ``mapping``, which learns the results and inner arguments.
+
+        ``blocks`` maps the blocks that successors name; it learns those of the operation's own regions.
+        """
+        blocks = {} if blocks is None else blocks
         new = Op(self.name, [mapping.get(v, v) for v in self.operands], [r.type for r in self.results], dict(self.attrs), 0, self.line)
         for old_result, new_result in zip(self.results, new.results, strict=True):
             new_result.name = old_result.name
             mapping[old_result] = new_result
-        blocks: dict[Block, Block] = {}
+        new.successors = [blocks.get(block, block) for block in self.successors]
         for region in self.regions:
             copy = Region(new)
             new.regions.append(copy)
@@ -222,8 +226,7 @@ class Op:
                     mapping[old_arg] = new_arg
             for block in region.blocks:
                 for op in block:
-                    blocks[block].append(op.clone(mapping))
-        new.successors = [blocks.get(block, block) for block in self.successors]
+                    blocks[block].append(op.clone(mapping, blocks))
         return new
 
     def __repr__(self) -> str:
