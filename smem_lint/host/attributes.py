@@ -1,0 +1,170 @@
+"""``value.name`` for every kind of value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from smem_lint.host import outside, platform
+from smem_lint.host.limits import Raised
+from smem_lint.host.values import (
+    UNKNOWN,
+    Bound,
+    Class,
+    DType,
+    EnumMember,
+    Function,
+    Instance,
+    Kernel,
+    Outside,
+    Partial,
+    Symbol,
+    Tensor,
+    TunedConfig,
+    describe,
+)
+from smem_lint.source.modules import SourceModule
+
+if TYPE_CHECKING:
+    from smem_lint.host.evaluation import Evaluation
+
+_SIZES = ("shape", "ndim", "itemsize", "nbytes")
+_TENSOR_VIEWS = ("T", "mT", "data", "grad", "H", "real")
+
+
+def attribute(run: Evaluation, value: Any, name: str, line: int) -> Any:
+    """``value.name``; raises ``Raised`` AttributeError only where it is certain."""
+    value = run.definite(value)
+    if isinstance(value, SourceModule):
+        return run.program.module_attribute(run, value, name)
+    if isinstance(value, Outside):
+        return outside.attribute(run, value.dotted, name)
+    if isinstance(value, Instance):
+        return _instance(run, value, name, line)
+    if isinstance(value, Class):
+        return _class(run, value, name)
+    if isinstance(value, Tensor):
+        return _tensor(value, name, line)
+    if isinstance(value, Symbol):
+        return _symbol(run, value, name, line)
+    if isinstance(value, TunedConfig):
+        return _tuned(value, name)
+    if isinstance(value, EnumMember):
+        if name in ("value", "name"):
+            return value.value if name == "value" else value.name
+        found = value.cls.find(name)
+        return _bind(run, found, value) if found is not UNKNOWN else UNKNOWN
+    if isinstance(value, DType):
+        return outside.dtype_attribute(value, name)
+    if isinstance(value, Kernel):
+        return _kernel(run, value, name)
+    if isinstance(value, Partial):
+        return {"func": value.function, "args": value.args, "keywords": value.kwargs}.get(name, UNKNOWN)
+    if isinstance(value, Function):
+        return {"__name__": value.name, "__wrapped__": value}.get(name, UNKNOWN)
+    if isinstance(value, (int, float, str, list, dict, tuple, set, frozenset, range, bytes)):
+        if hasattr(value, name):
+            return Bound(value, name)
+        raise Raised("AttributeError")
+    if value is None:
+        raise Raised("AttributeError")
+    fields = getattr(value, "fields", None)
+    if isinstance(fields, dict):
+        return fields.get(name, UNKNOWN)
+    return UNKNOWN
+
+
+def _instance(run: Evaluation, value: Instance, name: str, line: int) -> Any:
+    if name in value.attributes:
+        return run.program.force(run, value.attributes[name])
+    if name == "__class__":
+        return value.cls
+    if name == "__dict__":
+        return value.attributes
+    found = value.cls.find(name)
+    if found is not UNKNOWN:
+        return _bind(run, found, value)
+    known = platform.attribute(run.program.target, name)
+    return known if known is not UNKNOWN else Symbol(f"self.{name}" if value.symbolic else f"{value.cls.name}.{name}",
+                                                      f"the attribute {name} is not known", line=line)  # fmt: skip
+
+
+def _bind(run: Evaluation, found: Any, receiver: Any) -> Any:
+    found = run.program.force(run, found)
+    if isinstance(found, Partial) and found.function == "property":
+        return run.call(found.args[0], (receiver,), {}, None, found.args[0].scope)
+    if isinstance(found, Partial) and found.function == "staticmethod":
+        return found.args[0]
+    if isinstance(found, Partial) and found.function == "classmethod":
+        cls = receiver if isinstance(receiver, Class) else receiver.cls
+        return Bound(cls, found.args[0])
+    if isinstance(found, Function):
+        return Bound(receiver, found)
+    return found
+
+
+def _class(run: Evaluation, value: Class, name: str) -> Any:
+    found = run.program.force(run, value.find(name))
+    if found is UNKNOWN:
+        if name == "__name__":
+            return value.name
+        if name == "__members__" and value.is_enum:
+            return {key: member for key, member in value.attributes.items() if isinstance(member, EnumMember)}
+        return Bound(value, name) if not value.is_enum else UNKNOWN
+    if isinstance(found, Partial) and found.function in ("staticmethod", "classmethod"):
+        return _bind(run, found, value)
+    return found
+
+
+def _tensor(value: Tensor, name: str, line: int) -> Any:
+    if name == "dtype":
+        return value.dtype
+    if name == "shape":
+        return tuple(value.shape) if value.shape is not None else Symbol(f"{value.name}.shape", "the shape of a tensor", line=line)
+    if name == "ndim":
+        return len(value.shape) if value.shape is not None else Symbol(f"{value.name}.ndim", "the rank of a tensor", line=line, low=0)
+    if name in ("T", "mT"):
+        shape = [*value.shape[:-2], value.shape[-1], value.shape[-2]] if value.shape is not None and len(value.shape) >= 2 else None
+        return Tensor(f"{value.name}.T", value.dtype, shape, contiguous=False, line=line)
+    if name in _TENSOR_VIEWS:
+        return value
+    if name == "is_cuda":
+        return True
+    if name in ("device", "itemsize", "requires_grad", "nbytes"):
+        return Symbol(f"{value.name}.{name}", f"{name} of a tensor", line=line)
+    return Bound(value, name)
+
+
+def _symbol(run: Evaluation, value: Symbol, name: str, line: int) -> Any:
+    known = platform.attribute(run.program.target, name)
+    if known is not UNKNOWN:
+        return known
+    if name in run.program.METHOD_NAMES:
+        return Bound(value, name)
+    low = 0 if name in ("ndim", "itemsize", "nbytes") else None
+    return Symbol(f"{value.text}.{name}", value.reason or f"{value.text} is not known", line=line, low=low)
+
+
+def _tuned(value: TunedConfig, name: str) -> Any:
+    if name == "kwargs":
+        return value.kwargs
+    if name == "all_kwargs":
+        return Bound(value, name)
+    defaults = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "pre_hook": None}
+    if name in defaults:
+        given = getattr(value, name)
+        return defaults[name] if given is None else given
+    raise Raised("AttributeError")
+
+
+def _kernel(run: Evaluation, value: Kernel, name: str) -> Any:
+    if name in ("run", "warmup"):
+        return Bound(value, name)
+    if name in ("fn", "kernel", "base_fn"):
+        return value
+    if name == "__name__":
+        return value.name
+    if name == "configs":
+        return run.program.configs_of(run, value)
+    if name == "arg_names":
+        return [argument.arg for argument in value.node.args.args]
+    return Symbol(f"{describe(value)}.{name}", f"{name} of a kernel")

@@ -1,0 +1,125 @@
+"""The configs of an autotuned kernel, as Python would build the list on the target."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from smem_lint.host.limits import Abandoned, Raised, TooMuch, Undecided
+from smem_lint.host.program import Program
+from smem_lint.host.values import UNKNOWN, Kernel, Scope, Symbol, TunedConfig, describe
+from smem_lint.source.modules import Definition, External, SourceModule, dotted_name
+
+
+@dataclass(slots=True)
+class Autotune:
+    """An autotune decorator. ``configs`` is None where the list is not known, for ``reason``; ``line`` is the decorator's."""
+
+    kernel: Kernel
+    line: int
+    configs: list[TunedConfig] | None = None
+    reason: str = ""
+    reason_line: int = 0
+    keys: tuple[str, ...] = ()
+    prune: ast.expr | None = None
+    heuristics: dict[str, Any] = field(default_factory=dict)
+
+
+def autotune_of(program: Program, kernel: Kernel) -> Autotune | None:
+    """The kernel's autotune decorator, evaluated; None where it has none."""
+    for decorator in kernel.node.decorator_list:
+        call = autotune_call(program, kernel.module, decorator)
+        if call is not None:
+            return _evaluate(program, kernel, call)
+    return None
+
+
+def heuristics_of(program: Program, kernel: Kernel) -> dict[str, Any]:
+    """``triton.heuristics`` by constexpr name: functions of the launch's arguments."""
+    table: dict[str, Any] = {}
+    for decorator in reversed(kernel.node.decorator_list):
+        if isinstance(decorator, ast.Call) and decorator.args and _is_named(program, kernel.module, decorator.func, "heuristics"):
+            found = _try(program, decorator.args[0], kernel.scope)
+            if isinstance(found, dict):
+                table.update(found)
+    return table
+
+
+def autotune_call(program: Program, module: SourceModule, decorator: ast.expr) -> ast.Call | None:
+    """The decorator as a call of ``triton.autotune``, or of a project's function that passes ``configs`` on to it."""
+    if not isinstance(decorator, ast.Call):
+        return None
+    if _is_named(program, module, decorator.func, "autotune"):
+        return decorator
+    name = (dotted_name(decorator.func) or "").rpartition(".")[2].lower()
+    has_configs = any(keyword.arg == "configs" for keyword in decorator.keywords)
+    return decorator if has_configs and ("tune" in name or "config" in name) else None
+
+
+def _is_named(program: Program, module: SourceModule, function: ast.expr, name: str) -> bool:
+    dotted = dotted_name(function)
+    if dotted is None:
+        return False
+    for meaning in program.repository.resolve_all(module, dotted):
+        if isinstance(meaning, External) and meaning.dotted.startswith("triton") and meaning.dotted.endswith(f".{name}"):
+            return True
+        if isinstance(meaning, Definition) and isinstance(meaning.binding.value, ast.Call) and name in ast.unparse(meaning.binding.value):
+            return True
+    return False
+
+
+def _arguments(call: ast.Call) -> dict[str, ast.expr]:
+    names = ("configs", "key", "prune_configs_by", "reset_to_zero")
+    found = {name: argument for name, argument in zip(names, call.args, strict=False) if not isinstance(argument, ast.Starred)}
+    found.update({keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None})
+    return found
+
+
+def _evaluate(program: Program, kernel: Kernel, call: ast.Call) -> Autotune:
+    arguments = _arguments(call)
+    found = Autotune(kernel, call.lineno, prune=arguments.get("prune_configs_by"))
+    keys = _try(program, arguments["key"], kernel.scope) if "key" in arguments else []
+    if isinstance(keys, (list, tuple)) and all(isinstance(key, str) for key in keys):
+        found.keys = tuple(keys)
+    if "configs" not in arguments:
+        found.reason, found.reason_line = "the decorator's configs are not given by name", call.lineno
+        return found
+    expression = arguments["configs"]
+    value = _try(program, expression, kernel.scope)
+    if isinstance(value, (list, tuple)) and all(isinstance(config, TunedConfig) for config in value):
+        unknown = next(iter(_unknown_parts(value)), None)
+        if unknown is None:
+            found.configs = list(value) or [TunedConfig({})]
+            return found
+        value = unknown
+    found.reason, found.reason_line = _why(value), getattr(value, "line", 0) or expression.lineno
+    return found
+
+
+def _unknown_parts(configs: Any) -> Iterator[Any]:
+    for config in configs:
+        for value in (*config.kwargs.values(), config.num_warps, config.num_stages, config.num_ctas, config.maxnreg):
+            if isinstance(value, Symbol) or value is UNKNOWN:
+                yield value
+
+
+def _why(value: Any) -> str:
+    if isinstance(value, Symbol):
+        return value.reason or f"{value.text} is not known"
+    if isinstance(value, Exception):
+        return str(value) or type(value).__name__
+    if isinstance(value, (list, tuple)):
+        strange = next((item for item in value if not isinstance(item, TunedConfig)), None)
+        return _why(strange) if isinstance(strange, Symbol) else f"an entry is not a triton.Config: {describe(strange)}"
+    return f"not a list of configs: {describe(value)}"
+
+
+def _try(program: Program, expression: ast.expr, scope: Scope) -> Any:
+    """An expression of a decorator; the exception that stopped it where it has no value."""
+    run = program.strict()
+    try:
+        return run.definite(run.expr(expression, scope))
+    except (Undecided, TooMuch, Raised, Abandoned, RecursionError) as failure:
+        return failure

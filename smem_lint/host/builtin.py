@@ -1,0 +1,506 @@
+"""Python's built-in functions, and the methods of its built-in types, on values that may be unknown."""
+
+from __future__ import annotations
+
+import ast
+import math
+import string
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from smem_lint.host.limits import Raised, TooMuch
+from smem_lint.host.operators import binary, has_unknown
+from smem_lint.host.platform import DeviceCapability
+from smem_lint.host.values import (
+    UNKNOWN,
+    Bound,
+    Builtin,
+    Class,
+    DType,
+    Function,
+    Instance,
+    Kernel,
+    Outside,
+    Partial,
+    Scope,
+    Symbol,
+    Tensor,
+    TunedConfig,
+    describe,
+)
+
+if TYPE_CHECKING:
+    from smem_lint.host.evaluation import Evaluation
+
+NAMES = frozenset(
+    "len range min max abs int float bool str list tuple dict set frozenset sorted sum any all zip enumerate map filter isinstance "
+    "issubclass hasattr getattr setattr print round divmod pow reversed iter next type callable id repr hash super property staticmethod "
+    "classmethod object slice vars format chr ord bytes Exception ValueError TypeError RuntimeError KeyError NotImplementedError "
+    "ImportError AssertionError AttributeError IndexError OSError BaseException complex open locals globals NotImplemented Ellipsis".split()
+)
+
+_PURE: dict[str, Callable[..., Any]] = {
+    "abs": abs, "int": int, "float": float, "bool": bool, "str": str, "round": round, "divmod": divmod, "repr": repr, "chr": chr,
+    "ord": ord, "pow": pow, "format": format,
+}  # fmt: skip
+
+
+def call(run: Evaluation, name: str, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    """A built-in function's value."""
+    args = [run.definite(argument) for argument in args]
+    handler = _SPECIAL.get(name)
+    if handler is not None:
+        return handler(run, args, kwargs, node, scope)
+    if name in _PURE:
+        return pure(run, name, _PURE[name], args, node)
+    if name in ("list", "tuple", "set", "frozenset", "dict", "sorted", "reversed", "enumerate", "zip", "iter"):
+        return _collect(run, name, args, kwargs, node, scope)
+    return Symbol(f"{name}({', '.join(describe(a)[:24] for a in args[:3])})", f"the result of {name}()", line=node.lineno if node else 0)
+
+
+def pure(run: Evaluation, name: str, function: Callable[..., Any], args: list[Any], node: ast.Call | None = None) -> Any:
+    """A function of plain values: applied where they are known, kept as an expression where not."""
+    if name == "int" and args and isinstance(args[0], (Symbol, bool)) and len(args) == 1 and not isinstance(args[0], bool):
+        symbol = args[0]
+        if symbol.kind in ("+", "-", "*", "//", "%") or symbol.low is not None:
+            return symbol
+    if any(isinstance(argument, Symbol) for argument in args):
+        if any(argument is UNKNOWN or isinstance(argument, (Tensor, Instance)) for argument in args):
+            return UNKNOWN
+        reason = next(argument.reason for argument in args if isinstance(argument, Symbol))
+        text = f"{name}({', '.join(describe(argument) for argument in args)})"
+        return Symbol(text, reason, operation=function, operands=tuple(args), line=node.lineno if node else 0, kind="call")
+    if any(argument is UNKNOWN or isinstance(argument, (Tensor, Outside, Instance, Function, Kernel, Class)) for argument in args):
+        return UNKNOWN
+    if name == "pow" and len(args) == 2:
+        return binary("**", pow, args[0], args[1], run.path.limits)
+    if any(isinstance(argument, str) and len(argument) > 4_000 for argument in args):
+        raise TooMuch("a string too long")
+    if any(isinstance(argument, int) and argument.bit_length() > run.path.limits.integer_bits for argument in args):
+        raise TooMuch("an integer too large")
+    try:
+        return function(*args)
+    except (ArithmeticError, ValueError) as error:
+        raise Raised("ZeroDivisionError" if isinstance(error, ZeroDivisionError) else "ValueError") from None
+    except TypeError:
+        if any(isinstance(argument, (DType, TunedConfig)) for argument in args):
+            return UNKNOWN
+        raise Raised("TypeError") from None
+
+
+def items(run: Evaluation, value: Any) -> list[Any] | None:
+    """The items of a value as a list; None where they are not known; raises ``TooMuch`` for very long ones."""
+    from smem_lint.host.expressions import iterate
+
+    value = run.definite(value)
+    if isinstance(value, (list, tuple, range, set, frozenset, dict, str)) and len_of(value) > run.path.limits.items:
+        raise TooMuch("a list too long")
+    walked = iterate(run, value)
+    return None if walked is None else list(walked)
+
+
+def len_of(value: Any) -> int:
+    """``len``, for ranges longer than a machine word as well."""
+    try:
+        return len(value)
+    except OverflowError:
+        return 1 << 62
+
+
+def _length(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    value = args[0]
+    if isinstance(value, (list, tuple, str, dict, set, frozenset, range, bytes)):
+        return len_of(value)
+    if isinstance(value, Tensor) and value.shape:
+        return value.shape[0]
+    if isinstance(value, Class) and value.is_enum:
+        return len(items(run, value) or [])
+    if isinstance(value, (Symbol, Tensor)):
+        name = describe(value)
+        rank = run.path.notes.get(f"rank {name.removesuffix('.shape')}") if name.endswith(".shape") else None
+        return rank if rank is not None else run.path.settle(Symbol(f"len({name})", f"the length of {name}", line=node.lineno if node else 0, low=0))
+    return UNKNOWN
+
+
+def _range(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    bounds = [run.path.concrete(argument) if isinstance(argument, Symbol) and argument.kind == "if" else argument for argument in args]
+    if all(isinstance(bound, int) for bound in bounds) and bounds:
+        try:
+            return range(*bounds)
+        except ValueError:
+            raise Raised("ValueError") from None
+    return Symbol(f"range({', '.join(describe(bound) for bound in bounds)})", "the bounds of a range are not known")
+
+
+def _extreme(largest: bool) -> Callable[..., Any]:
+    name = "max" if largest else "min"
+    function: Callable[..., Any] = max if largest else min
+
+    def evaluate(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+        values = args if len(args) != 1 else items(run, args[0])
+        if values is None or not values:
+            return kwargs.get("default", UNKNOWN)
+        key = kwargs.get("key")
+        if key is not None:
+            keys = [run.call(key, (value,), {}, node, scope) for value in values]
+            if has_unknown(keys):
+                return UNKNOWN
+            return values[keys.index(function(keys))]
+        values = [run.definite(value) for value in values]
+        if all(isinstance(value, (Symbol, int, float)) for value in values):
+            known = [value for value in values if not isinstance(value, Symbol)]
+            open_values = list({value.text: value for value in values if isinstance(value, Symbol)}.values())
+            merged = [*open_values, function(known)] if known else list(open_values)
+            if len(merged) == 1:
+                return merged[0]
+            result = pure(run, name, function, merged, node)
+            if isinstance(result, Symbol):
+                lows = [value.low if isinstance(value, Symbol) else value for value in merged]
+                usable = [low for low in lows if isinstance(low, int)]
+                result.low = (max(usable) if largest else min(usable)) if usable and (largest or len(usable) == len(lows)) else None
+            return result
+        return pure(run, name, lambda *parts: function(parts), values, node)
+
+    return evaluate
+
+
+def _sum(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    values = items(run, args[0])
+    if values is None:
+        return Symbol("sum(…)", "a sum over what is not known")
+    total: Any = args[1] if len(args) > 1 else 0
+    for value in values:
+        total = binary("+", lambda a, b: a + b, total, value, run.path.limits)
+    return total
+
+
+def _any_all(wanted: bool) -> Callable[..., Any]:
+    def evaluate(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+        from smem_lint.host.expressions import truth_if_known
+        from smem_lint.host.operators import conjunction, disjunction
+
+        values = items(run, args[0])
+        if values is None:
+            return Symbol(f"{'any' if wanted else 'all'}({describe(args[0])})", "a test over what is not known")
+        pending = []
+        for value in values:
+            known = truth_if_known(run, value)
+            if known is wanted:
+                return wanted
+            if known is None:
+                pending.append(value)
+        if not pending:
+            return not wanted
+        if not all(isinstance(value, Symbol) for value in pending):
+            return UNKNOWN
+        return disjunction(pending) if wanted else conjunction(pending)
+
+    return evaluate
+
+
+def _map(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    columns = [items(run, argument) for argument in args[1:]]
+    if any(column is None for column in columns):
+        return Symbol(f"map({describe(args[0])}, …)", "what it runs over is not known")
+    return [run.call(args[0], row, {}, node, scope) for row in zip(*(column or [] for column in columns), strict=False)]
+
+
+def _filter(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    values = items(run, args[1])
+    if values is None:
+        return Symbol("filter(…)", "what it runs over is not known")
+    return [value for value in values if run.path.truth(value if args[0] is None else run.call(args[0], (value,), {}, node, scope))]
+
+
+_TYPES = {"int": int, "float": float, "str": str, "bool": bool, "list": list, "tuple": tuple, "dict": dict, "set": set}
+
+
+def _isinstance(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    value, wanted = args[0], args[1] if len(args) > 1 else UNKNOWN
+    if isinstance(wanted, (tuple, list)):
+        answers = [_isinstance(run, [value, one], kwargs, node, scope) for one in wanted]
+        if True in answers:
+            return True
+        return False if all(answer is False for answer in answers) else UNKNOWN
+    if isinstance(value, Symbol):
+        return Symbol(f"isinstance({value.text}, {describe(wanted)})", value.reason, line=node.lineno if node else 0)
+    name = wanted.name if isinstance(wanted, (Builtin, Class)) else wanted.dotted.rpartition(".")[2] if isinstance(wanted, Outside) else ""
+    if name in _TYPES and isinstance(wanted, Builtin):
+        return isinstance(value, _TYPES[name])
+    if name == "Tensor":
+        return isinstance(value, Tensor)
+    if name == "dtype":
+        return isinstance(value, DType)
+    if isinstance(value, Instance) and isinstance(wanted, Class):
+        return _is_subclass(value.cls, wanted)
+    if isinstance(value, (int, str, float, list, dict, tuple, type(None), Tensor, Kernel, DType)):
+        return False
+    return UNKNOWN
+
+
+def _is_subclass(cls: Class, wanted: Class) -> bool:
+    return cls.node is wanted.node or any(isinstance(base, Class) and _is_subclass(base, wanted) for base in cls.bases)
+
+
+def _hasattr(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    value, name = args[0], args[1]
+    if isinstance(value, Outside) and isinstance(name, str):
+        from smem_lint.host.outside import exists
+
+        return exists(value.dotted, name)
+    if isinstance(value, Instance) and isinstance(name, str):
+        return True if name in value.attributes or value.cls.find(name) is not UNKNOWN else UNKNOWN
+    if isinstance(value, (Tensor, TunedConfig)) and isinstance(name, str):
+        return name in ("shape", "dtype", "stride", "kwargs", "num_warps", "num_stages", "data_ptr", "contiguous", "device") or UNKNOWN
+    return Symbol(f"hasattr({describe(value)}, {describe(name)})", "an attribute that may be missing")
+
+
+def _getattr(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    if len(args) < 2 or not isinstance(args[1], str):
+        return UNKNOWN
+    try:
+        value = run.attribute(args[0], args[1], node.lineno if node else 0)
+    except Raised:
+        if len(args) > 2:
+            return args[2]
+        raise
+    if value is UNKNOWN and len(args) > 2:
+        return Symbol(f"{describe(args[0])}.{args[1]}", "an attribute that may be missing")
+    return value
+
+
+def _setattr(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    if len(args) == 3 and isinstance(args[1], str):
+        run.program.set_attribute(run, args[0], args[1], args[2])
+
+
+def _type(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    value = args[0]
+    if isinstance(value, Instance):
+        return value.cls
+    return Symbol(f"type({describe(value)})", "a type")
+
+
+def _super(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    return Symbol("super()", "a base class")
+
+
+def _next(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    values = items(run, args[0])
+    if values is None:
+        return Symbol(f"next({describe(args[0])})", "an item of what is not known", line=node.lineno if node else 0)
+    if values:
+        return values[0]
+    if len(args) > 1:
+        return args[1]
+    raise Raised("StopIteration")
+
+
+def _descriptor(name: str) -> Callable[..., Any]:
+    return lambda run, args, kwargs, node, scope: Partial(name, tuple(args), {}) if args else UNKNOWN
+
+
+def _collect(run: Evaluation, name: str, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    if name == "dict":
+        table: dict[Any, Any] = {}
+        if args:
+            source = args[0]
+            pairs = list(source.items()) if isinstance(source, dict) else items(run, source)
+            if pairs is None:
+                return Symbol(f"dict({describe(source)})", "a dict of what is not known")
+            try:
+                table.update(pairs)
+            except (TypeError, ValueError):
+                raise Raised("TypeError") from None
+        if kwargs.pop("**", None) is UNKNOWN:
+            return Symbol("dict(…)", "a dict of what is not known")
+        table.update(kwargs)
+        return table
+    columns = [items(run, argument) for argument in args]
+    if any(column is None for column in columns):
+        unknown = next(describe(argument) for argument, column in zip(args, columns, strict=True) if column is None)
+        return Symbol(f"{name}({unknown})", f"{unknown} is not known", line=node.lineno if node else 0)
+    values: list[Any] = columns[0] if columns and columns[0] is not None else []
+    try:
+        if name == "zip":
+            return list(zip(*(column or [] for column in columns), strict=False))
+        if name == "enumerate":
+            start = args[1] if len(args) > 1 and isinstance(args[1], int) else kwargs.get("start", 0)
+            return [(start + place, value) for place, value in enumerate(values)]
+        if name == "sorted":
+            return _sorted(run, values, kwargs, node, scope)
+        if name == "reversed":
+            return values[::-1]
+        if name in ("set", "frozenset"):
+            return set(values) if name == "set" else frozenset(values)
+    except TypeError:
+        return UNKNOWN
+    return tuple(values) if name == "tuple" else list(values)
+
+
+def _sorted(run: Evaluation, values: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    key = kwargs.get("key")
+    keys = values if key is None else [run.call(key, (value,), {}, node, scope) for value in values]
+    if has_unknown(keys):
+        return Symbol("sorted(…)", "an order that is not known")
+    order = sorted(range(len(values)), key=lambda place: keys[place], reverse=bool(kwargs.get("reverse")))
+    return [values[place] for place in order]
+
+
+_SPECIAL: dict[str, Callable[..., Any]] = {
+    "len": _length, "range": _range, "min": _extreme(False), "max": _extreme(True), "sum": _sum, "any": _any_all(True),
+    "all": _any_all(False), "map": _map, "filter": _filter, "isinstance": _isinstance, "hasattr": _hasattr, "getattr": _getattr,
+    "setattr": _setattr, "type": _type, "super": _super, "next": _next, "property": _descriptor("property"),
+    "staticmethod": _descriptor("staticmethod"), "classmethod": _descriptor("classmethod"), "print": lambda *ignored: None,
+    "callable": lambda run, args, kwargs, node, scope: isinstance(args[0], (Function, Class, Kernel, Partial, Bound, Builtin)) or UNKNOWN,
+}  # fmt: skip
+
+_STRING_METHODS = frozenset(
+    "lower upper strip lstrip rstrip startswith endswith split rsplit replace find count isdigit isalpha title capitalize partition "
+    "rpartition removeprefix removesuffix casefold splitlines index".split()
+)
+
+
+def method(run: Evaluation, receiver: Any, name: str, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    """A method of a built-in value."""
+    args = [run.definite(argument) for argument in args]
+    if isinstance(receiver, str):
+        return _string_method(run, receiver, name, args, kwargs)
+    if isinstance(receiver, list):
+        return _list_method(run, receiver, name, args, kwargs, node, scope)
+    if isinstance(receiver, dict):
+        return _dict_method(run, receiver, name, args, kwargs, node, scope)
+    if isinstance(receiver, TunedConfig) and name == "all_kwargs":
+        options = {option: getattr(receiver, option) for option in ("num_warps", "num_stages", "num_ctas", "maxnreg")}
+        return {**receiver.kwargs, **{key: value for key, value in options.items() if value is not None}}
+    if isinstance(receiver, DeviceCapability) and name in ("to_int", "as_version_str"):
+        return getattr(receiver, name)()
+    if isinstance(receiver, (set, frozenset, tuple, int, float, range)) and not has_unknown(args) and not has_unknown(receiver):
+        if name in ("bit_length", "union", "intersection", "difference", "issubset", "issuperset", "index", "count", "add", "update",
+                    "discard", "copy", "is_integer", "isdisjoint"):  # fmt: skip
+            try:
+                return getattr(receiver, name)(*args)
+            except (TypeError, ValueError, AttributeError) as error:
+                raise Raised(type(error).__name__) from None
+    return UNKNOWN
+
+
+def _string_method(run: Evaluation, receiver: str, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    if name == "join" and len(args) == 1:
+        parts = items(run, args[0])
+        if parts is None or not all(isinstance(part, str) for part in parts):
+            return Symbol("''.join(…)", "text that is put together from unknown parts")
+        if sum(map(len, parts)) + len(receiver) * len(parts) > run.path.limits.characters:
+            raise TooMuch("a string too long")
+        return receiver.join(parts)
+    if name == "format" and not has_unknown(args) and not has_unknown(list(kwargs.values())):
+        return _format(run, receiver, args, kwargs)
+    if name == "format" or name not in _STRING_METHODS or has_unknown(args) or kwargs:
+        return Symbol(f"{describe(receiver)}.{name}(…)", "text that is put together from unknown parts")
+    if name == "replace" and len(args) >= 2 and isinstance(args[1], str) and len(receiver) * max(len(args[1]), 1) > run.path.limits.characters:
+        raise TooMuch("a string too long")
+    try:
+        return getattr(receiver, name)(*args)
+    except (TypeError, ValueError) as error:
+        raise Raised(type(error).__name__) from None
+
+
+def _format(run: Evaluation, template: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """``template.format(…)`` for plain fields: no attribute access, no format specification."""
+    parts: list[str] = []
+    given = 0
+    try:
+        for text, field, specification, conversion in string.Formatter().parse(template):
+            parts.append(text)
+            if field is None:
+                continue
+            key = str(given) if not field else field
+            given += not field
+            value = args[int(key)] if key.isdigit() else kwargs[key]
+            if specification or conversion or not isinstance(value, str | int):
+                return Symbol(f"{describe(template)}.format(…)", "text that is put together from unknown parts")
+            parts.append(str(value))
+    except (ValueError, KeyError, IndexError) as error:
+        raise Raised(type(error).__name__) from None
+    if sum(map(len, parts)) > run.path.limits.characters:
+        raise TooMuch("a string too long")
+    return "".join(parts)
+
+
+def _list_method(
+    run: Evaluation, receiver: list[Any], name: str, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope
+) -> Any:
+    if len(receiver) >= run.path.limits.items:
+        raise TooMuch("a list too long")
+    if name == "append":
+        receiver.append(args[0])
+        return None
+    if name == "extend":
+        more = items(run, args[0])
+        if more is None:
+            raise TooMuch("a list extended by what is not known")
+        receiver.extend(more)
+        return None
+    if name == "sort":
+        receiver[:] = _sorted(run, receiver, kwargs, node, scope)
+        return None
+    if name in ("copy", "reverse", "clear", "pop", "insert", "count", "index", "remove") and (name in ("pop", "insert") or not has_unknown(args)):
+        try:
+            return getattr(receiver, name)(*args)
+        except (IndexError, ValueError, TypeError) as error:
+            raise Raised(type(error).__name__) from None
+    return UNKNOWN
+
+
+def _dict_method(
+    run: Evaluation, receiver: dict[Any, Any], name: str, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope
+) -> Any:
+    if name in ("keys", "values"):
+        return list(getattr(receiver, name)())
+    if name == "items":
+        return [tuple(pair) for pair in receiver.items()]
+    if name == "copy":
+        return dict(receiver)
+    if name == "update":
+        more = run.definite(args[0]) if args else {}
+        if not isinstance(more, dict):
+            raise TooMuch("a dict updated with what is not known")
+        receiver.update(more)
+        receiver.update(kwargs)
+        return None
+    if name in ("get", "pop", "setdefault") and args:
+        key = run.path.concrete(args[0]) if isinstance(args[0], Symbol) else args[0]
+        default = args[1] if len(args) > 1 else kwargs.get("default")
+        if (isinstance(key, Symbol) or key is UNKNOWN) and receiver:
+            if isinstance(key, Symbol) and len(receiver) <= 16 and all(isinstance(one, (str, int, tuple, DType)) for one in receiver) and name == "get":
+                return _get_unknown(run, receiver, key, default)
+            return Symbol(f"{describe(receiver)}.get({describe(key)})", "an entry for a key that is not known")
+        try:
+            found = key in receiver
+        except TypeError:
+            found = False
+        if name == "setdefault" and not found:
+            receiver[key] = default
+        if not found and name == "pop" and len(args) < 2:
+            raise Raised("KeyError")
+        return (receiver.pop(key) if name == "pop" else receiver[key]) if found else default
+    if name == "clear":
+        receiver.clear()
+        return None
+    return UNKNOWN
+
+
+def _get_unknown(run: Evaluation, table: dict[Any, Any], key: Symbol, default: Any) -> Any:
+    options = [*table.items(), (UNKNOWN, default)]
+    taken = run.path.choose(len(options))
+    found, value = options[taken]
+    if found is not UNKNOWN:
+        run.path.fix(key, found)
+    else:
+        run.path.when.append(f"{key.text} is none of the {len(table)} listed")
+    return value
+
+
+def ceil(value: float) -> int:
+    """``math.ceil``."""
+    return math.ceil(value)

@@ -1,0 +1,357 @@
+"""Paths through host code: what was decided where a value is not known, and every other way it could have gone.
+
+A path is replayed from the start for each combination of decisions, so nothing has to be copied or undone. Within one
+path an answer holds: the same condition asked twice goes the same way, and a comparison with a constant narrows the range
+of what was compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from smem_lint.host.limits import Abandoned, Limits, TooMuch, Undecided
+from smem_lint.host.values import UNKNOWN, DType, EnumMember, Symbol, Tensor, describe
+
+
+class Chooser(Protocol):
+    """Values for symbols that a profile knows: label and value for each scenario, or None."""
+
+    def __call__(self, path: Path, symbol: Symbol) -> Any: ...
+
+
+@dataclass(slots=True)
+class Decision:
+    taken: int
+    options: int
+    weight: int = 0
+
+
+@dataclass(eq=False)
+class Path:
+    """One way through the code. ``when`` lists what was assumed, in the order in which it came up."""
+
+    limits: Limits
+    prefix: list[int] = field(default_factory=list)
+    decisions: list[Decision] = field(default_factory=list)
+    memo: dict[str, Any] = field(default_factory=dict)
+    bounds: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
+    excluded: dict[str, set[Any]] = field(default_factory=dict)
+    values: dict[str, Any] = field(default_factory=dict)
+    domains: dict[str, tuple[Any, ...]] = field(default_factory=dict)
+    when: list[str] = field(default_factory=list)
+    notes: dict[str, Any] = field(default_factory=dict)
+    chooser: Chooser | None = None
+
+    def choose(self, options: int) -> int:
+        """One of several ways to go on; the first time, the first."""
+        place = len(self.decisions)
+        if place >= self.limits.decisions:
+            raise TooMuch("too many undecided branches on one path")
+        taken = self.prefix[place] if place < len(self.prefix) else 0
+        self.decisions.append(Decision(taken, options))
+        return taken
+
+    # values
+
+    def value(self, symbol: Symbol) -> Any:
+        """The value of a symbol as far as this path has fixed it: a known value, or a symbol. Decides nothing."""
+        if symbol.text in self.values:
+            return self.values[symbol.text]
+        if symbol.operation is None:
+            return symbol
+        if symbol.kind == "if":
+            condition = self.settle(symbol.operands[0])
+            if isinstance(condition, Symbol):
+                condition = self.memo.get(condition.text, condition)
+            return symbol if isinstance(condition, Symbol) or condition is UNKNOWN else self.settle(symbol.operands[1 if condition else 2])
+        operands = [self.settle(operand) for operand in symbol.operands]
+        if any(isinstance(new, Symbol) or new is UNKNOWN for new in operands):
+            return symbol
+        return apply(symbol, operands)
+
+    def settle(self, value: Any) -> Any:
+        """``value`` with what this path has fixed put in."""
+        return self.value(value) if isinstance(value, Symbol) else value
+
+    def concrete(self, value: Any, depth: int = 0) -> Any:
+        """``value`` made as definite as decisions and the profile can make it; what is left of it stays a symbol."""
+        settled = self.settle(value)
+        if not isinstance(settled, Symbol) or depth > 40:
+            return settled
+        symbol = settled
+        if symbol.kind == "if":
+            return self.concrete(symbol.operands[1 if self.truth(symbol.operands[0]) else 2], depth + 1)
+        if symbol.kind in ("and", "or", "not", *_KINDS):
+            return self.truth(symbol)
+        if symbol.operation is None:
+            if self.chooser is not None and self.chooser(self, symbol):
+                return self.value(symbol)
+            return symbol
+        operands = [self.concrete(operand, depth + 1) for operand in symbol.operands]
+        if not any(isinstance(operand, Symbol) or operand is UNKNOWN for operand in operands):
+            return apply(symbol, operands)
+        if all(new is old for new, old in zip(operands, symbol.operands, strict=True)):
+            return symbol
+        return Symbol(symbol.text, symbol.reason, operation=symbol.operation, operands=tuple(operands), line=symbol.line,
+                      low=symbol.low, kind=symbol.kind)  # fmt: skip
+
+    # conditions
+
+    def truth(self, condition: Any) -> bool:
+        """Whether a condition holds on this path; decides, and remembers, where that is open."""
+        if condition is UNKNOWN:
+            return self._fork("?", None)
+        if isinstance(condition, Tensor):
+            return True
+        if not isinstance(condition, Symbol):
+            return bool(condition)
+        settled = self.value(condition)
+        if settled is UNKNOWN:
+            return self._fork(condition.text, condition)
+        if not isinstance(settled, Symbol):
+            return bool(settled)
+        if settled.kind == "not":
+            return not self.truth(settled.operands[0])
+        if settled.kind == "if":
+            return self.truth(settled.operands[1 if self.truth(settled.operands[0]) else 2])
+        if settled.kind in ("and", "or"):
+            wanted = settled.kind == "or"
+            for operand in settled.operands:
+                if self.truth(operand) is wanted:
+                    return wanted
+            return not wanted
+        if settled.text in self.memo:
+            return bool(self.memo[settled.text])
+        if self.chooser is not None and self._by_scenario(settled):
+            return self.truth(settled)
+        return self._compare(settled)
+
+    def known(self, condition: Symbol) -> bool | None:
+        """Whether a condition holds as far as this path has settled it; decides nothing."""
+        settled = self.value(condition)
+        if not isinstance(settled, Symbol):
+            return None if settled is UNKNOWN else bool(settled)
+        if settled.text in self.memo:
+            return bool(self.memo[settled.text])
+        if settled.kind == "not":
+            inner = self.known(settled.operands[0]) if isinstance(settled.operands[0], Symbol) else bool(settled.operands[0])
+            return None if inner is None else not inner
+        if settled.kind in ("and", "or"):
+            wanted = settled.kind == "or"
+            answers = [self.known(part) if isinstance(part, Symbol) else bool(part) for part in settled.operands]
+            if wanted in answers:
+                return wanted
+            return None if None in answers else not wanted
+        comparison = _comparison(settled)
+        if comparison is None:
+            return None
+        kind, subject, constant = comparison
+        positive = {"is not": "is", "!=": "=="}.get(kind, kind)
+        answer = self.memo.get(f"{subject.text} {positive} {describe(constant)}")
+        if answer is None:
+            answer = self._known(positive, subject, constant)
+        return answer if answer is None or positive == kind else not answer
+
+    def assume(self, condition: Any, holds: bool) -> None:
+        """Take a condition for granted: what a validation demands. Nothing is decided; raises ``Abandoned`` if it cannot be."""
+        if not isinstance(condition, Symbol):
+            return
+        known = self.known(condition)
+        if known is not None:
+            if known is not holds:
+                raise Abandoned(f"{condition.text} cannot be {holds}")
+            return
+        settled = self.value(condition)
+        if not isinstance(settled, Symbol):
+            return
+        if settled.kind == "not":
+            self.assume(settled.operands[0], not holds)
+        elif settled.kind in ("and", "or"):
+            if holds is (settled.kind == "and"):
+                for part in settled.operands:
+                    self.assume(part, holds)
+        elif settled.kind in ("in", "not in"):
+            subject, options = settled.operands
+            if holds is (settled.kind == "in") and isinstance(subject, Symbol) and isinstance(options, (tuple, list)):
+                self.domains.setdefault(subject.text, tuple(options))
+        else:
+            self.memo[settled.text] = holds
+            comparison = _comparison(settled)
+            if comparison is not None:
+                kind, subject, constant = comparison
+                positive = {"is not": "is", "!=": "=="}.get(kind, kind)
+                truth = holds if positive == kind else not holds
+                self.memo[f"{subject.text} {positive} {describe(constant)}"] = truth
+                self._learn(positive, subject, constant, truth)
+
+    def fix(self, symbol: Symbol, value: Any) -> None:
+        """Give a symbol a value on this path, and say so."""
+        self.values[symbol.text] = value
+        self.when.append(f"{symbol.text} is {describe(value)}")
+
+    def _by_scenario(self, symbol: Symbol) -> bool:
+        """Let the profile give values to the base symbols of a condition; whether any got one."""
+        assert self.chooser is not None
+        bases = [base for base in symbol.bases() if base.text not in self.values]
+        chosen = False
+        for base in bases:
+            chosen = bool(self.chooser(self, base)) or chosen
+        return chosen
+
+    def _compare(self, symbol: Symbol) -> bool:
+        comparison = _comparison(symbol)
+        if comparison is None:
+            outcome = self._fork(symbol.text, symbol)
+            if outcome:
+                self.memo[f"{symbol.text} is None"] = False
+            return outcome
+        kind, subject, constant = comparison
+        if kind in ("is not", "!="):
+            return not self._test("is" if kind == "is not" else "==", subject, constant, symbol)
+        return self._test(kind, subject, constant, symbol)
+
+    def _test(self, kind: str, subject: Symbol, constant: Any, symbol: Symbol) -> bool:
+        text = f"{subject.text} {kind} {describe(constant)}"
+        if text in self.memo:
+            return bool(self.memo[text])
+        known = self._known(kind, subject, constant)
+        if known is not None:
+            return known
+        outcome = self._fork(text, symbol)
+        self._learn(kind, subject, constant, outcome)
+        return outcome
+
+    def _known(self, kind: str, subject: Symbol, constant: Any) -> bool | None:
+        low, high = self.bounds.get(subject.text, (subject.low, None))
+        if kind in ("==", "is") and constant in self.excluded.get(subject.text, ()):
+            return False
+        if kind in ("is", "==") and constant is None and (subject.low is not None or _is_computed(subject)):
+            return False
+        if isinstance(constant, bool) or not isinstance(constant, (int, float)):
+            return None
+        if kind == "==":
+            if (low is not None and constant < low) or (high is not None and constant > high):
+                return False
+            return None
+        always = {"<": high is not None and high < constant, "<=": high is not None and high <= constant,
+                  ">": low is not None and low > constant, ">=": low is not None and low >= constant}  # fmt: skip
+        never = {"<": low is not None and low >= constant, "<=": low is not None and low > constant,
+                 ">": high is not None and high <= constant, ">=": high is not None and high < constant}  # fmt: skip
+        if always.get(kind):
+            return True
+        return False if never.get(kind) else None
+
+    def _learn(self, kind: str, subject: Symbol, constant: Any, outcome: bool) -> None:
+        if kind in ("==", "is"):
+            if outcome:
+                self.values[subject.text] = constant
+            elif isinstance(constant, (int, str, bool, type(None), DType, EnumMember)):
+                self.excluded.setdefault(subject.text, set()).add(constant)
+            return
+        if not isinstance(constant, int) or isinstance(constant, bool):
+            return
+        low, high = self.bounds.get(subject.text, (subject.low, None))
+        if kind in ("<", "<="):
+            edge = constant - 1 if kind == "<" else constant
+            low, high = (low, _least(high, edge)) if outcome else (_most(low, edge + 1), high)
+        elif kind in (">", ">="):
+            edge = constant + 1 if kind == ">" else constant
+            low, high = (_most(low, edge), high) if outcome else (low, _least(high, edge - 1))
+        self.bounds[subject.text] = (low, high)
+        if low is not None and low == high:
+            self.values[subject.text] = low
+
+    def _fork(self, text: str, symbol: Symbol | None) -> bool:
+        if text != "?" and text in self.memo:
+            return bool(self.memo[text])
+        outcome = self.choose(2) == 0
+        self.memo[text] = outcome
+        if symbol is not None:
+            self.when.append(text if outcome else _negated(text))
+        return outcome
+
+
+class Strict(Path):
+    """No choices: what is not known raises ``Undecided``."""
+
+    def choose(self, options: int) -> int:
+        raise Undecided("a value that is not known")
+
+    def _fork(self, text: str, symbol: Symbol | None) -> bool:
+        raise Undecided((symbol.reason or symbol.text) if symbol is not None else "a value that is not known")
+
+
+def explore(limits: Limits, run: Callable[[Path], Any], chooser: Chooser | None = None) -> Iterator[tuple[Path, Any]]:
+    """Run once for each path, depth first; yields each path with its result, or with the exception that ended it.
+
+    Stops at ``limits.paths``; the last yield is then ``TooMuch``.
+    """
+    prefix: list[int] = []
+    for _ in range(limits.paths):
+        path = Path(limits, prefix, chooser=chooser)
+        try:
+            result: Any = run(path)
+        except (Abandoned, TooMuch, Undecided, RecursionError) as ended:
+            result = ended
+        yield path, result
+        decisions = path.decisions
+        while decisions and decisions[-1].taken + 1 >= decisions[-1].options:
+            decisions.pop()
+        if not decisions:
+            return
+        prefix = [decision.taken for decision in decisions]
+        prefix[-1] += 1
+    yield Path(limits), TooMuch(f"more than {limits.paths} paths")
+
+
+def apply(symbol: Symbol, operands: list[Any]) -> Any:
+    """A symbol's operation on known operands; ``UNKNOWN`` where it fails."""
+    assert symbol.operation is not None
+    try:
+        return symbol.operation(*operands)
+    except TooMuch:
+        raise
+    except Exception:
+        return UNKNOWN
+
+
+_KINDS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not")
+_MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!=", "is": "is", "is not": "is not"}
+
+
+def _comparison(symbol: Symbol) -> tuple[str, Symbol, Any] | None:
+    """``x < 3`` as its kind, the symbol and the constant; None for anything else."""
+    if symbol.kind not in _KINDS:
+        return None
+    left, right = symbol.operands
+    if isinstance(left, Symbol) and not isinstance(right, (Symbol, Tensor, list, dict)):
+        return symbol.kind, left, right
+    if isinstance(right, Symbol) and not isinstance(left, (Symbol, Tensor, list, dict)):
+        return _MIRROR[symbol.kind], right, left
+    return None
+
+
+def _is_computed(symbol: Symbol) -> bool:
+    return symbol.kind in ("+", "-", "*", "//", "%", "<<", "/")
+
+
+def _least(first: int | None, second: int) -> int:
+    return second if first is None else min(first, second)
+
+
+def _most(first: int | None, second: int) -> int:
+    return second if first is None else max(first, second)
+
+
+_OPPOSITE = {"==": "!=", "is": "is not", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in"}
+
+
+def _negated(text: str) -> str:
+    for kind, opposite in _OPPOSITE.items():
+        left, found, right = text.rpartition(f" {kind} ")
+        if found and " and " not in left and " or " not in left and not right.startswith("not "):
+            return f"{left} {opposite} {right}"
+    return f"not ({text})" if " " in text else f"not {text}"
+

@@ -1,0 +1,269 @@
+"""Values of the abstract interpreter: plain Python values where they are known, and these where they are not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from smem_lint.source.bindings import FunctionNode
+from smem_lint.source.modules import SourceModule
+
+_MAX_TEXT = 240
+_MAX_NODES = 400
+
+
+class _Unknown:
+    """A value that could not be determined."""
+
+    def __repr__(self) -> str:
+        return "UNKNOWN"
+
+    def __bool__(self) -> bool:
+        raise TypeError("an unknown value is neither true nor false")
+
+
+UNKNOWN: Final = _Unknown()
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """A scalar type by Triton's name (``float16``, ``int32``, ``float8e4nv`` …); ``torch.dtype`` and ``tl.dtype`` alike."""
+
+    name: str
+
+
+class Symbol:
+    """A value that is not known, by name or as an expression over other values.
+
+    ``text`` reads like the source and identifies the symbol within one path; ``operation`` with ``operands`` lets it be
+    evaluated once its parts are known (a base symbol has neither). ``reason`` says what is missing, ``line`` where.
+    ``low`` is the least value that a size, stride or count can have. ``kind`` is the operator, ``and``, ``or``, ``not``,
+    or ``if`` for a value that depends on a condition: operands condition, value, other value.
+    """
+
+    __slots__ = ("kind", "line", "low", "nodes", "operands", "operation", "reason", "text")
+
+    def __init__(
+        self,
+        text: str,
+        reason: str = "",
+        *,
+        operation: Callable[..., Any] | None = None,
+        operands: tuple[Any, ...] = (),
+        line: int = 0,
+        low: int | None = None,
+        kind: str = "",
+    ) -> None:
+        nodes = 1 + sum(operand.nodes if isinstance(operand, Symbol) else 0 for operand in operands)
+        if nodes > _MAX_NODES or len(text) > _MAX_TEXT:
+            text = text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 24]}…#{hash(text) & 0xFFFFFFFF:08x}"
+            if nodes > _MAX_NODES:
+                operation, operands, nodes = None, (), 1
+        self.text, self.reason, self.line, self.low = text, reason, line, low
+        self.operation, self.operands, self.nodes = operation, operands, nodes
+        self.kind = kind if operation is not None else ""
+
+    def __repr__(self) -> str:
+        return f"<{self.text}>"
+
+    @property
+    def is_base(self) -> bool:
+        return self.operation is None
+
+    def bases(self) -> list[Symbol]:
+        """The base symbols of this expression, each once, in order."""
+        found: dict[str, Symbol] = {}
+        stack: list[Any] = [self]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, Symbol):
+                if item.is_base:
+                    found.setdefault(item.text, item)
+                else:
+                    stack.extend(reversed(item.operands))
+        return list(found.values())
+
+
+@dataclass(eq=False, slots=True)
+class Tensor:
+    """A tensor: ``dtype`` is a ``DType`` or a symbol, ``shape`` a list of sizes or None where the rank is unknown."""
+
+    name: str
+    dtype: Any
+    shape: list[Any] | None = None
+    contiguous: bool = True
+    line: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class Function:
+    """A function or lambda of the repository with the scope it closes over."""
+
+    module: SourceModule
+    node: FunctionNode | ast.Lambda
+    scope: Scope
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    owner: Class | None = None
+
+    @property
+    def name(self) -> str:
+        return self.node.name if not isinstance(self.node, ast.Lambda) else "<lambda>"
+
+
+@dataclass(eq=False, slots=True)
+class Kernel:
+    """A jit function; ``wrappers`` are the decorator expressions above it (autotune, heuristics, the project's own)."""
+
+    module: SourceModule
+    node: ast.FunctionDef
+    kind: str
+    scope: Scope
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+
+@dataclass(eq=False, slots=True)
+class Class:
+    module: SourceModule
+    node: ast.ClassDef
+    attributes: dict[str, Any]
+    bases: tuple[Any, ...] = ()
+    is_enum: bool = False
+    fields: tuple[str, ...] | None = None
+    """Names in order for a dataclass or NamedTuple; None for other classes."""
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    def find(self, name: str) -> Any:
+        """An attribute of the class or of its bases; ``UNKNOWN`` where there is none."""
+        if name in self.attributes:
+            return self.attributes[name]
+        for base in self.bases:
+            if isinstance(base, Class):
+                found = base.find(name)
+                if found is not UNKNOWN:
+                    return found
+        return UNKNOWN
+
+    @property
+    def opaque(self) -> bool:
+        """Whether a base lies outside the repository, so that attributes may exist which are not seen."""
+        return any(not isinstance(base, Class) or base.opaque for base in self.bases)
+
+
+@dataclass(eq=False, slots=True)
+class Instance:
+    """An object of a class of the repository; ``symbolic`` where it was made up, and attributes may exist that are not seen."""
+
+    cls: Class
+    attributes: dict[str, Any]
+    symbolic: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EnumMember:
+    cls: Class
+    name: str
+    value: Any
+
+
+@dataclass(eq=False, slots=True)
+class Bound:
+    """A method of ``receiver``: a function of the repository, or the name of a method of a built-in value."""
+
+    receiver: Any
+    method: Any
+
+
+@dataclass(eq=False, slots=True)
+class Partial:
+    function: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+
+
+@dataclass(eq=False, slots=True)
+class GridLaunch:
+    """``kernel[grid]``: what is called to launch."""
+
+    kernel: Any
+    grid: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """Something that an import takes out of the repository, by dotted path."""
+
+    dotted: str
+
+
+@dataclass(eq=False, slots=True)
+class Lazy:
+    """A name of a module whose value is worked out when it is first asked for."""
+
+    module: SourceModule
+    name: str
+    node: ast.stmt | ast.expr
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    name: str
+
+
+@dataclass(eq=False, slots=True)
+class TunedConfig:
+    """A ``triton.Config``. Options that are None were not given, and take Triton's defaults."""
+
+    kwargs: dict[str, Any]
+    num_warps: Any = None
+    num_stages: Any = None
+    num_ctas: Any = None
+    maxnreg: Any = None
+    pre_hook: Any = None
+    line: int = 0
+
+
+class Scope:
+    """Names of one function call, or of a module; ``parent`` is the scope that it closes over."""
+
+    __slots__ = ("global_names", "module", "names", "owner", "parent")
+
+    def __init__(self, module: SourceModule, parent: Scope | None = None, names: dict[str, Any] | None = None) -> None:
+        self.module = module
+        self.parent = parent
+        self.names: dict[str, Any] = {} if names is None else names
+        self.global_names: set[str] = set()
+        self.owner: Class | None = None
+
+
+def describe(value: Any) -> str:
+    """A value as a condition or a reason shows it."""
+    if isinstance(value, Symbol):
+        return value.text
+    if isinstance(value, DType):
+        return value.name
+    if isinstance(value, (Tensor, Kernel, Function, Class)):
+        return value.name
+    if isinstance(value, Outside):
+        return value.dotted
+    if isinstance(value, EnumMember):
+        return f"{value.cls.name}.{value.name}"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(describe(item) for item in value[:8]) + ")"
+    if isinstance(value, list):
+        return "[" + ", ".join(describe(item) for item in value[:8]) + "]"
+    if isinstance(value, (int, float, str, bool, type(None))):
+        try:
+            text = repr(value)
+        except ValueError:
+            return "<a huge integer>"
+        return text if len(text) <= 80 else text[:77] + "..."
+    return f"<{type(value).__name__}>"
