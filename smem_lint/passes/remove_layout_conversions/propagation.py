@@ -74,14 +74,16 @@ def _receivers(use: Use) -> tuple[list[Value], bool]:
 
 
 def _yield_receivers(op: Op, index: int) -> list[Value]:
+    """What a ``scf.yield`` feeds. That of a ``scf.while`` also counts for the result of the same index, whatever goes there."""
     parent = op.parent
     if parent is None or parent.name not in BRANCHES:
         return []
-    if parent.name == "scf.while":
-        return [parent.regions[0].blocks[0].args[index]]
+    found = parent.results[index : index + 1]
     if parent.name == "scf.for":
-        return [parent.results[index], parent.body.args[index + 1]]
-    return [parent.results[index]]
+        found.append(parent.body.args[index + 1])
+    elif parent.name == "scf.while":
+        found.append(parent.regions[0].blocks[0].args[index])
+    return found
 
 
 def _add(candidates: _Candidates, value: Value, encodings: tuple[Any, ...], op: Op, keep: bool) -> bool:
