@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from smem_lint.tile import dtypes, loops
-from smem_lint.tile.language import core, libdevice, library
+from smem_lint.tile.language import core, inductor, libdevice, library
 from smem_lint.tile.language.members import DESCRIPTOR_METHODS, TENSOR_METHODS
 from smem_lint.tile.language.registry import TABLE, builtin, guarded
 from smem_lint.tile.semantic import operators, shapes
@@ -48,7 +48,7 @@ def lookup(dotted: str) -> Any:
     """What the full name stands for: a ``Builtin``, a type, a constant or a module; None if nothing does."""
     found = TABLE.get(dotted)
     if found is not None or not dotted.startswith(_LANGUAGE):
-        return found
+        return found if found is not None or not dotted.startswith("torch.") else inductor.lookup(dotted)
     if dotted in _MODULES:
         return Namespace(dotted)
     for prefix in _LIBDEVICE:

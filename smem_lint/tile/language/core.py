@@ -16,6 +16,7 @@ from smem_lint.tile.semantic import (
     hints,
     linear_algebra,
     memory,
+    operators,
     regions,
     shapes,
 )
@@ -303,6 +304,8 @@ register("abs", lambda ctx, x: elementwise.absolute(ctx, x))
 register("umulhi", lambda ctx, x, y: elementwise.umulhi(ctx, x, y))
 register("div_rn", lambda ctx, x, y: elementwise.div_rn(ctx, x, y))
 register("fma", lambda ctx, x, y, z: elementwise.fma(ctx, x, y, z))
+for _name in ("logical_and", "logical_or"):
+    register(f"tensor.{_name}", lambda ctx, input, other, name=_name: operators.binary(ctx, name, input, other))
 for _name in elementwise.UNARY:
     register(_name, _unary(_name))
 for _name in ("xchg", "add", "max", "min", "and", "or", "xor"):

@@ -11,7 +11,7 @@ from smem_lint.tile.language import random, sorting, standard
 from smem_lint.tile.language.registry import TABLE, builtin, constant, register
 from smem_lint.tile.semantic import casts, elementwise
 from smem_lint.tile.semantic.context import Context, fail
-from smem_lint.tile.values import Handle
+from smem_lint.tile.values import Handle, Named
 
 _JIT: dict[str, Callable[..., Any]] = {
     "max": standard.max_, "min": standard.min_, "sum": standard.sum_, "argmax": standard.argmax, "argmin": standard.argmin,
@@ -114,6 +114,7 @@ def _numbers_only(name: str, function: Any) -> Any:
 
 TABLE["triton.cdiv"] = builtin("triton.cdiv", _numbers_only("cdiv", _cdiv))
 TABLE["triton.next_power_of_2"] = builtin("triton.next_power_of_2", _numbers_only("next_power_of_2", _next_power_of_2))
+register("target_info.current_target", lambda ctx: Named(("cuda", ctx.options.capability, 32), ("backend", "arch", "warp_size")))
 register("target_info.is_cuda", lambda ctx: True)
 register("target_info.is_hip", lambda ctx: False)
 register("target_info.is_hip_cdna3", lambda ctx: False)

@@ -10,7 +10,7 @@ from smem_lint.tile.semantic.context import Context
 from smem_lint.tile.values import Builtin, Handle
 
 TENSOR_METHODS: dict[str, str] = {
-    "to": "cast",
+    "to": "cast", "logical_and": "tensor.logical_and", "logical_or": "tensor.logical_or",
     **{
         name: name
         for name in (
