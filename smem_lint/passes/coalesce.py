@@ -18,6 +18,7 @@ from smem_lint.tile.types import Pointer, Tensor
 _VECTOR_BITS = 128
 _THREADS_PER_WARP = 32
 _ACCESSES = frozenset(("tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas"))
+ASYNC_COPY = "ttg.async_copy_global_to_local"
 _DESCRIPTOR_LOADS = frozenset(("tt.descriptor_load", "tt.descriptor_gather"))
 _DESCRIPTOR_STORES = frozenset(("tt.descriptor_store", "tt.descriptor_reduce", "tt.descriptor_scatter"))
 
@@ -32,11 +33,16 @@ def run(module: Module) -> None:
             descriptors.append(op)
     layouts: list[tuple[Op, Blocked]] = []
     if accesses:
-        choice = _Choice(module, accesses)
+        choice = Choice(module, accesses)
         layouts += [(op, choice.encoding(op)) for op in accesses]
     layouts += [(op, _descriptor_encoding(op, module.num_warps)) for op in descriptors]
     for op, encoding in layouts:
         convert_operation(op, encoding, skip=(1,) if op.name in ("tt.descriptor_gather", "tt.descriptor_scatter") else ())
+
+
+def accesses_of(module: Module) -> list[Op]:
+    """Every access of memory through a tensor of pointers, asynchronous copies included."""
+    return [op for op in module.walk_post() if (op.name in _ACCESSES or op.name == ASYNC_COPY) and isinstance(op.operands[0].type, Tensor)]
 
 
 def order_by_contiguity(contiguity: tuple[int, ...]) -> tuple[int, ...]:
@@ -44,7 +50,9 @@ def order_by_contiguity(contiguity: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted(row_major(len(contiguity)), key=lambda dim: -contiguity[dim]))
 
 
-class _Choice:
+class Choice:
+    """The layout for each of ``accesses`` (all of the program whose pointers are tensors; the pointer is their first operand)."""
+
     def __init__(self, module: Module, accesses: list[Op]) -> None:
         self.module, self.axes, self.reach = module, ModuleAxisInfo(module), Reach(module)
         self.alike: dict[tuple[Op, object, tuple[int, ...]], list[Op]] = {}
