@@ -2,7 +2,8 @@
 
 ``fixtures/truth/remove_layout_conversions.jsonl.gz`` holds the IR before and after the pass for kernels that, together, take every
 turn of the model's code that any of 700 such programs took. For whole folders of dumps there is
-``python tests/differential/run_pass.py remove_layout_conversions --dumps DIR``. The texts below were run through ``passes.ttgpuir.add_remove_layout_conversions`` of Triton 3.8.0.
+``python tests/differential/run_pass.py remove_layout_conversions --dumps DIR``. The texts below were run through
+``passes.ttgpuir.add_remove_layout_conversions`` of Triton 3.8.0.
 """
 
 from __future__ import annotations
