@@ -37,6 +37,11 @@ def registrar(table: dict[str, list[Pattern]]) -> Callable[..., Callable[[Patter
     return pattern
 
 
+def constant_op(type_: Type, value: Any) -> Op:
+    name, attrs = ("ub.poison", {}) if value is POISON else ("arith.constant", {"value": value})
+    return Op(name, (), (type_,), attrs)
+
+
 def merged(*tables: Patterns) -> dict[str, tuple[Pattern, ...]]:
     """One table of several; the patterns of the first are tried first."""
     names = dict.fromkeys(name for table in tables for name in table)
@@ -49,7 +54,7 @@ class Rewriter:
     ``layouts`` answers for encodings (``passes`` supplies it); None in programs that have none.
     """
 
-    __slots__ = ("changed", "constants", "entry", "function", "layouts", "list", "patterns", "place")
+    __slots__ = ("changed", "constants", "current", "entry", "function", "layouts", "list", "patterns", "place")
 
     def __init__(self, function: Op, patterns: Patterns, layouts: Any = None) -> None:
         self.function, self.patterns, self.layouts = function, patterns, layouts
@@ -58,6 +63,7 @@ class Rewriter:
         self.list: list[Op | None] = []
         self.place: dict[Op, int] = {}
         self.changed = False
+        self.current: Op | None = None
 
     # The worklist
 
@@ -78,14 +84,19 @@ class Rewriter:
     # Changes to the program
 
     def constant(self, type_: Type, value: Any) -> Value:
-        """The function's constant of this type and value."""
+        """A constant before the operation that is being rewritten; the next round moves it to the function's front."""
+        new = constant_op(type_, value)
+        if self.current is not None and self.current.block is not None:
+            return self.insert(self.current, new).results[0]
+        return self.unique_constant(type_, value)
+
+    def unique_constant(self, type_: Type, value: Any) -> Value:
+        """The function's constant of this type and value, at its front."""
         key = constant_key(type_, value)
         found = self.constants.get(key)
         if found is None:
-            name, attrs = ("ub.poison", {}) if value is POISON else ("arith.constant", {"value": value})
-            found = Op(name, (), (type_,), attrs)
+            found = self.constants[key] = constant_op(type_, value)
             self.entry.prepend(found)
-            self.constants[key] = found
             self.push(found)
         return found.results[0]
 
@@ -194,6 +205,7 @@ class Rewriter:
             if op is None:
                 continue
             del place[op]
+            self.current = op
             if (not op.results or op.is_unused) and is_trivially_dead(op):
                 self.erase(op)
                 continue

@@ -219,7 +219,7 @@ def _replace_value(value: Value, found: _Propagation, constants: Rewriter) -> bo
     if state is None or state is _VARIES or (value.op is not None and value.op.name in CONSTANTS):
         return False
     if value.uses:
-        value.replace_all_uses(constants.constant(value.type, state))
+        value.replace_all_uses(constants.unique_constant(value.type, state))
     return True
 
 
