@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from smem_lint.passes.axis_info import ModuleAxisInfo
 from smem_lint.passes.pipeliner.expander import expand
-from smem_lint.passes.pipeliner.lower_loads import lower_loads
 from smem_lint.passes.pipeliner.loops import for_loops, num_stages_of
+from smem_lint.passes.pipeliner.lower_loads import lower_loads
 from smem_lint.passes.pipeliner.predication import predicate
 from smem_lint.passes.pipeliner.schedule import MAX_STAGE, Schedule, clear
 from smem_lint.passes.pipeliner.tma_stores import multi_buffer_descriptors, pipeline_stores
@@ -60,4 +60,3 @@ def _expand(module: Module) -> None:
             expand(loop, schedule, lambda op, condition: guarded.append((op, condition)))
     for op, condition in guarded:
         predicate(op, condition)
-

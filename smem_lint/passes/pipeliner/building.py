@@ -11,7 +11,7 @@ from typing import Any
 
 from smem_lint.passes.pipeliner.loops import VIEWS
 from smem_lint.passes.pipeliner.schedule import Schedule, Slot
-from smem_lint.tile.ir import Block, Builder, Op, Value
+from smem_lint.tile.ir import Builder, Op, Value
 from smem_lint.tile.types import ASYNC_TOKEN, I1, I32, MemDesc
 
 
@@ -79,10 +79,6 @@ def add_iter_args(loop: Op, initial: Sequence[Value]) -> Op:
         old.replace_all_uses(result)
     loop.erase()
     return new
-
-
-def after_definition(block: Block) -> Builder:
-    return Builder().at_start(block)
 
 
 def replace_with_local_load(builder: Builder, old: Value, view: Value, token: Value | None = None) -> Op | None:

@@ -164,9 +164,10 @@ class _Expansion:
                 assert version is not None
                 arguments[value, used - made - age] = len(initial)
                 initial.append(version)
-        kernel = Op("scf.for", (self.lower, self.upper, self.step, *initial), [v.type for v in initial], dict(self.loop.attrs), 1, self.loop.line)
+        types = [value.type for value in initial]
+        kernel = Op("scf.for", (self.lower, self.upper, self.step, *initial), types, dict(self.loop.attrs), 1, self.loop.line)
         self.builder.insert(kernel)
-        kernel.regions[0].add_block([self.induction.type, *(value.type for value in initial)])
+        kernel.regions[0].add_block([self.induction.type, *types])
         return kernel, arguments
 
     def _kernel(self, kernel: Op, crossing: dict[Value, tuple[int, int]], arguments: dict[tuple[Value, int], int]) -> None:

@@ -24,8 +24,8 @@ from smem_lint.passes.pipeliner.building import (
     ring_of,
     token,
 )
-from smem_lint.passes.pipeliner.lower_tma import create_barriers, create_copy
 from smem_lint.passes.pipeliner.loops import DESCRIPTOR_LOADS, LOADS, body_operations, top_level_users
+from smem_lint.passes.pipeliner.lower_tma import create_barriers, create_copy
 from smem_lint.passes.pipeliner.rings import AsyncLoad, Counters, first_use
 from smem_lint.passes.pipeliner.schedule import Schedule
 from smem_lint.tile.ir import Builder, Module, Op, Value

@@ -10,8 +10,8 @@ from math import prod
 
 from smem_lint.layout.encodings import SwizzledShared
 from smem_lint.passes.pipeliner.building import StageBuilder, buffer_view, integer, replace_with_local_load, ring_of, true
-from smem_lint.passes.pipeliner.loops import DESCRIPTOR_LOADS, ancestor_in
 from smem_lint.passes.pipeliner.loads import must_load_to_registers
+from smem_lint.passes.pipeliner.loops import DESCRIPTOR_LOADS, ancestor_in
 from smem_lint.passes.pipeliner.rings import AsyncLoad, Counters, first_use
 from smem_lint.passes.pipeliner.schedule import Schedule
 from smem_lint.tile.ir import Builder, Op, Value
