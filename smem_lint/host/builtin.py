@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from smem_lint.host.limits import Raised, TooMuch
-from smem_lint.host.operators import binary, has_unknown
+from smem_lint.host.operators import binary, check_key, has_unknown
 from smem_lint.host.platform import DeviceCapability
 from smem_lint.host.values import (
     UNKNOWN,
@@ -332,6 +332,8 @@ def _collect(run: Evaluation, name: str, args: list[Any], kwargs: dict[str, Any]
         if name == "reversed":
             return values[::-1]
         if name in ("set", "frozenset"):
+            for value in values:
+                check_key(value)
             return set(values) if name == "set" else frozenset(values)
     except TypeError:
         return UNKNOWN
@@ -475,6 +477,7 @@ def _dict_method(
             if isinstance(key, Symbol) and len(receiver) <= 16 and all(isinstance(one, (str, int, tuple, DType)) for one in receiver) and name == "get":
                 return _get_unknown(run, receiver, key, default)
             return Symbol(f"{describe(receiver)}.get({describe(key)})", "an entry for a key that is not known")
+        check_key(key)
         try:
             found = key in receiver
         except TypeError:

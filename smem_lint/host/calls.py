@@ -99,14 +99,17 @@ def call_function(run: Evaluation, function: Function, args: Sequence[Any], kwar
     scope = Scope(function.module, function.scope)
     scope.owner = function.owner
     bind_arguments(run, function, args, kwargs, scope)
-    if isinstance(function.node, ast.Lambda):
-        return _nested(run, function, lambda: run.expr(function.node.body, scope))  # type: ignore[arg-type]
-    generator = run.program.is_generator(function.node)
+    node = function.node
+    if isinstance(node, ast.Lambda):
+        expression = node.body
+        return _nested(run, function, lambda: run.expr(expression, scope))
+    body = node.body
+    generator = run.program.is_generator(node)
     if generator:
         run.yields.append([])
     launches = len(run.launches)
     try:
-        signal = _nested(run, function, lambda: run.block(function.node.body, scope))  # type: ignore[arg-type]
+        signal = _nested(run, function, lambda: run.block(body, scope))
     except Raised:
         if known is not UNKNOWN and len(run.launches) == launches:
             return known

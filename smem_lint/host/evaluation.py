@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,7 @@ class Evaluation:
     guards: int = 0
     active: list[ast.AST] = field(default_factory=list)
     yields: list[list[Any]] = field(default_factory=list)
-    conditions: list[str] = field(default_factory=list)
+    watch: Callable[[Launch], None] | None = None
 
     def step(self) -> None:
         self.steps += 1
@@ -56,7 +56,7 @@ class Evaluation:
         """The value of an expression."""
         return expressions.evaluate(self, node, scope)
 
-    def block(self, body: Sequence[ast.stmt], scope: Scope) -> Any:
+    def block(self, body: Sequence[ast.stmt], scope: Scope) -> tuple[str, Any] | None:
         """Run statements; returns None, or the signal that left them."""
         return statements.block(self, body, scope)
 

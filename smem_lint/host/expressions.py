@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from smem_lint.host.limits import Raised, TooMuch, Undecided
-from smem_lint.host.operators import BINARY, binary, compare, conjunction, disjunction, either, negate
+from smem_lint.host.operators import BINARY, binary, check_key, compare, conjunction, disjunction, either, negate
 from smem_lint.host.values import (
     UNKNOWN,
     Class,
@@ -73,6 +73,8 @@ def _sequence(run: Evaluation, node: ast.List | ast.Tuple | ast.Set, scope: Scop
 
 
 def _hashed(items: list[Any], line: int) -> Any:
+    for item in items:
+        check_key(item)
     try:
         return set(items)
     except TypeError:
@@ -89,6 +91,7 @@ def _dict(run: Evaluation, node: ast.Dict, scope: Scope) -> Any:
             table.update(spread)
             continue
         name = run.definite(run.expr(key, scope))
+        check_key(name)
         try:
             table[name] = run.expr(value, scope)
         except TypeError:
@@ -110,7 +113,8 @@ def _unary(run: Evaluation, node: ast.UnaryOp, scope: Scope) -> Any:
         return _invert(run, value, node.lineno)
     if value is UNKNOWN or isinstance(value, (Tensor, Outside)):
         return value
-    function = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}[type(node.op)]
+    functions: dict[type[ast.unaryop], Callable[[Any], Any]] = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Invert: operator.invert}
+    function = functions[type(node.op)]
     if isinstance(value, Symbol):
         sign = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}[type(node.op)]
         return Symbol(f"{sign}({value.text})", value.reason, operation=function, operands=(value,), line=node.lineno, kind="unary")
@@ -285,6 +289,7 @@ def _lookup(run: Evaluation, table: dict[Any, Any], index: Any, line: int) -> An
         return select(run, index, list(table.items()))
     if isinstance(index, Symbol) or index is UNKNOWN:
         return Symbol(f"{describe(table)}[{describe(index)}]", _reason(index), line=line)
+    check_key(index)
     try:
         if index in table:
             return table[index]
@@ -412,6 +417,7 @@ def _dict_comprehension(run: Evaluation, node: ast.DictComp, scope: Scope) -> An
     try:
         for _ in _generate(run, node.generators, inner):
             key = run.definite(run.expr(node.key, inner))
+            check_key(key)
             table[key] = run.expr(node.value, inner)
             if len(table) > run.path.limits.items:
                 raise TooMuch("a dict too long")
@@ -483,6 +489,7 @@ def _set_item(run: Evaluation, container: Any, place: ast.expr, value: Any, scop
     index = run.definite(run.expr(place, scope))
     if isinstance(index, Symbol) or index is UNKNOWN:
         raise Undecided(f"an item at an unknown place: {describe(index)}", place.lineno)
+    check_key(index)
     try:
         if isinstance(container, dict) and len(container) >= run.path.limits.items:
             raise TooMuch("a dict too long")

@@ -60,6 +60,21 @@ def has_unknown(value: Any, items: int = 4_000) -> bool:
     return bool(stack)
 
 
+def check_key(key: Any) -> None:
+    """Refuse to hash a tuple so large, or nested so deeply, that hashing it would take long."""
+    if isinstance(key, (tuple, frozenset)):
+        stack: list[Any] = [key]
+        for _ in range(1_000):
+            if not stack:
+                return
+            item = stack.pop()
+            if isinstance(item, (tuple, frozenset)):
+                if len(item) > 1_000:
+                    break
+                stack.extend(item)
+        raise TooMuch("a key too large")
+
+
 def binary(symbol: str, function: Operation, left: Any, right: Any, limits: Limits, line: int = 0) -> Any:
     """``left symbol right``; raises ``TooMuch`` where the result would be too large, ``Raised`` where Python would raise."""
     if left is UNKNOWN or right is UNKNOWN:
@@ -198,7 +213,7 @@ def _membership(symbol: str, left: Any, right: Any, line: int) -> Any:
 
 
 def _compare_sequences(kind: type[ast.cmpop], symbol: str, left: Any, right: Any, line: int) -> Any:
-    if symbol not in ("==", "!="):
+    if symbol not in ("==", "!=") or any(isinstance(item, (list, tuple, dict)) for item in (*left[:64], *right[:64])) or len(left) > 64:
         return UNKNOWN
     if len(left) != len(right):
         return symbol == "!="

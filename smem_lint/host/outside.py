@@ -412,7 +412,7 @@ def _product(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast
 
 def _iterator(name: str) -> Callable[..., Any]:
     def evaluate(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
-        columns = [items(run, argument) if not isinstance(argument, (int, Function)) else argument for argument in args]
+        columns: list[Any] = [items(run, argument) if not isinstance(argument, (int, Function)) else argument for argument in args]
         if any(column is None for column in columns):
             return Symbol(f"itertools.{name}(…)", "what it runs over is not known", line=_line(node))
         if name in ("combinations", "permutations") and (len(columns[0]) > 12 or not isinstance(args[-1], int)):

@@ -48,6 +48,8 @@ class Program:
         self._mutated: dict[str, frozenset[str]] = {}
         self._generators: dict[int, tuple[ast.AST, bool]] = {}
         self._pending: set[tuple[str, str]] = set()
+        self._classes: dict[tuple[str, int], Class] = {}
+        self.autotunes: dict[tuple[str, int], Any] = {}
 
     def strict(self) -> Evaluation:
         """A run in which nothing unknown is decided."""
@@ -103,6 +105,17 @@ class Program:
             value = self._force(value)
             scope.names[name] = value
         return value
+
+    def module_scope(self, module: SourceModule) -> Scope:
+        """The scope of a module; its names are worked out when they are looked up."""
+        return self._scope(module)
+
+    def class_value(self, run: Evaluation, module: SourceModule, node: ast.ClassDef, scope: Scope) -> Class:
+        """A class by its syntax tree, kept."""
+        key = (module.file, node.lineno)
+        if key not in self._classes:
+            self._classes[key] = self.define_class(self.strict(), node, scope)
+        return self._classes[key]
 
     def _scope(self, module: SourceModule) -> Scope:
         scope = self._scopes.get(module.file)
@@ -416,7 +429,10 @@ class Program:
             kernel = Symbol(kernel.name, f"{kernel.name} is not a kernel that is recognised")
         if kwargs.pop("**", None) is UNKNOWN:
             complete = False
-        run.launches.append(Launch(kernel, scope.module, node, tuple(args), dict(kwargs), complete, run.guards > 0, tuple(run.path.when), method))
+        launch = Launch(kernel, scope.module, node, tuple(args), dict(kwargs), complete, run.guards > 0, (), method)
+        run.launches.append(launch)
+        if run.watch is not None:
+            run.watch(launch)
         return Symbol(f"{getattr(kernel, 'name', kernel)}[…]", "a launched kernel", line=node.lineno)
 
     def configs_of(self, run: Evaluation, kernel: Kernel) -> Any:

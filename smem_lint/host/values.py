@@ -44,6 +44,7 @@ class Symbol:
     """
 
     __slots__ = ("kind", "line", "low", "nodes", "operands", "operation", "reason", "text")
+    nodes: int
 
     def __init__(
         self,
@@ -244,7 +245,7 @@ class Scope:
         self.owner: Class | None = None
 
 
-def describe(value: Any) -> str:
+def describe(value: Any, depth: int = 0) -> str:
     """A value as a condition or a reason shows it."""
     if isinstance(value, Symbol):
         return value.text
@@ -256,10 +257,9 @@ def describe(value: Any) -> str:
         return value.dotted
     if isinstance(value, EnumMember):
         return f"{value.cls.name}.{value.name}"
-    if isinstance(value, tuple):
-        return "(" + ", ".join(describe(item) for item in value[:8]) + ")"
-    if isinstance(value, list):
-        return "[" + ", ".join(describe(item) for item in value[:8]) + "]"
+    if isinstance(value, (tuple, list)):
+        shown = ", ".join(describe(item, depth + 1) for item in value[:8]) if depth < 2 else "…"
+        return f"({shown})" if isinstance(value, tuple) else f"[{shown}]"
     if isinstance(value, (int, float, str, bool, type(None))):
         try:
             text = repr(value)

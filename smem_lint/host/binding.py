@@ -1,0 +1,317 @@
+"""From a launch on a path to configs: each parameter of the kernel gets a constexpr value, a type, or a reason why not.
+
+How arguments become types, constexprs and facts follows Triton 3.8.0, ``runtime/jit.py`` (``create_function_from_signature``)
+and ``native_specialize_impl``: None and integers equal to 1 become constexprs, integers and addresses divisible by 16 say so,
+a parameter annotated with a scalar type has that type.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from smem_lint.host.autotune import Autotune, heuristics_of
+from smem_lint.host.config import Config, Missing, json_value, short_name
+from smem_lint.host.evaluation import Evaluation, Launch
+from smem_lint.host.kernel_facts import KernelFacts, facts_of
+from smem_lint.host.limits import Raised, Undecided
+from smem_lint.host.outside import bits
+from smem_lint.host.profile import Profile
+from smem_lint.host.values import UNKNOWN, DType, EnumMember, Function, Instance, Kernel, Outside, Symbol, Tensor, TunedConfig, describe
+
+OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+_OTHER_OPTIONS = frozenset(
+    "grid warmup stream launch_pdl launch_cooperative_grid waves_per_eu matrix_instr_nonkdim kpack enable_fp_fusion pre_hook debug "
+    "num_buffers_warp_spec num_consumer_groups reg_dec_producer reg_inc_consumer allow_fp8e4nv sanitize_overflow extern_libs "
+    "cluster_dims maxnreg profile_scratch_size instrumentation_mode schedule_hint ir_override generate_native_code arch "
+    "supported_fp8_dtypes deprecated_fp8_dot_operand_dtypes default_dot_input_precision allowed_dot_input_precisions "
+    "max_num_imprecise_acc_default backend_name enable_reflect_ftz".split()
+)
+
+
+@dataclass(slots=True)
+class Bound:
+    """A launch's arguments by the kernel's parameters, and its options."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    options: dict[str, Any] = field(default_factory=dict)
+    missing: list[Missing] = field(default_factory=list)
+
+
+def configs_of_launch(run: Evaluation, launch: Launch, profile: Profile, autotune: Autotune | None) -> list[Config]:
+    """The configs of one launch on this run's path: one, or one for each entry of the kernel's autotune list."""
+    kernel = launch.kernel
+    assert isinstance(kernel, Kernel)
+    facts = facts_of(kernel)
+    bound = _bind(run, launch, kernel, facts)
+    entries: list[TunedConfig | None] = list(autotune.configs) if autotune is not None and autotune.configs is not None else [None]
+    shared = _Shared(run, launch, kernel, facts, profile, bound)
+    return [shared.config(entry, place, len(entries), autotune) for place, entry in enumerate(entries)]
+
+
+def _bind(run: Evaluation, launch: Launch, kernel: Kernel, facts: KernelFacts) -> Bound:
+    bound = Bound()
+    for name, value in zip(facts.names, launch.args, strict=False):
+        bound.values[name] = value
+    accepted = set(facts.names)
+    for name, value in launch.kwargs.items():
+        if name in accepted:
+            bound.values[name] = value
+        elif name in OPTIONS:
+            bound.options[name] = run.path.concrete(value)
+        elif name not in _OTHER_OPTIONS:
+            bound.missing.append(Missing(name, f"{kernel.name} has no parameter {name}", launch.node.lineno))
+    if not launch.complete and any(name not in bound.values and name not in facts.defaults for name in facts.names):
+        bound.missing.append(Missing("**", "arguments that are handed on as a whole are not known", launch.node.lineno))
+    return bound
+
+
+class _Shared:
+    """What all entries of one launch have in common."""
+
+    def __init__(self, run: Evaluation, launch: Launch, kernel: Kernel, facts: KernelFacts, profile: Profile, bound: Bound) -> None:
+        self.run, self.launch, self.kernel, self.facts, self.profile, self.bound = run, launch, kernel, facts, profile, bound
+        self.path = run.path
+        self.heuristics = heuristics_of(run.program, kernel)
+        self._settled: dict[str, Any] = {}
+
+    def config(self, entry: TunedConfig | None, index: int, of: int, autotune: Autotune | None) -> Config:
+        launch, kernel, facts = self.launch, self.kernel, self.facts
+        values = dict(self.bound.values)
+        options = {name: value for name, value in self.bound.options.items() if value is not None}
+        tuned: dict[str, Any] = {}
+        missing = list(self.bound.missing)
+        if entry is not None:
+            tuned = {name: json_value(value) for name, value in entry.kwargs.items()}
+            for name, value in entry.kwargs.items():
+                if name in facts.names:
+                    values[name] = value
+                elif name in OPTIONS:
+                    options[name] = value
+            for name in OPTIONS:
+                given = getattr(entry, name)
+                if given is not None:
+                    options[name] = tuned[name] = given
+        elif autotune is not None:
+            missing.append(Missing("configs", autotune.reason, autotune.reason_line))
+        self._heuristics(values, entry)
+        constexprs: dict[str, Any] = {}
+        types: dict[str, str] = {}
+        attrs: dict[str, dict[str, int]] = {}
+        for name in facts.names:
+            self._parameter(name, values, constexprs, types, attrs, missing, tuned_by_list=entry is None and autotune is not None)
+        for name in OPTIONS:
+            if isinstance(options.get(name), Symbol) or options.get(name) is UNKNOWN:
+                missing.append(Missing(name, _reason(options.pop(name)), launch.node.lineno))
+        line = autotune.line if entry is not None and autotune is not None else launch.node.lineno
+        return Config(
+            file=kernel.module.file if entry is not None else launch.module.file,
+            line=line,
+            column=(launch.node.col_offset if entry is None else 0) + 1,
+            kernel=kernel.name,
+            kernel_file=kernel.module.file,
+            kernel_line=kernel.node.lineno,
+            origin="autotune" if autotune is not None else "launch",
+            index=index,
+            of=of,
+            constexprs=constexprs,
+            options=options,
+            types=types,
+            attrs=attrs,
+            unresolved=tuple(missing),
+            when=tuple(dict.fromkeys((*self.path.when, *launch.when))),
+            guarded=launch.guarded,
+            launch=f"{launch.module.file}:{launch.node.lineno}",
+            tuned=tuned,
+            arguments=facts.names,
+        )
+
+    def _heuristics(self, values: dict[str, Any], entry: TunedConfig | None) -> None:
+        table = {**values, **(entry.kwargs if entry is not None else {})}
+        for name, function in self.heuristics.items():
+            try:
+                values[name] = self.run.call(function, (dict(table),), {}, None, self.kernel.scope)
+            except (Raised, Undecided):
+                values[name] = Symbol(name, f"the heuristic for {name} could not be evaluated")
+            table[name] = values[name]
+
+    def _parameter(
+        self, name: str, values: dict[str, Any], constexprs: dict[str, Any], types: dict[str, str], attrs: dict[str, dict[str, int]],
+        missing: list[Missing], *, tuned_by_list: bool,
+    ) -> None:  # fmt: skip
+        facts = self.facts
+        if name in values:
+            value = self._value(name, values[name])
+        elif name in facts.defaults:
+            value = self._default(name)
+        elif tuned_by_list and name in facts.constexprs:
+            return
+        else:
+            missing.append(Missing(name, f"the launch gives no {name}", self.launch.node.lineno))
+            return
+        if name in facts.constexprs:
+            if isinstance(value, (Symbol, Tensor)) or value is UNKNOWN or isinstance(value, (Instance, Outside)):
+                missing.append(Missing(name, _reason(value), getattr(value, "line", 0) or self.launch.node.lineno))
+            else:
+                constexprs[name] = json_value(value.value if isinstance(value, EnumMember) else value)
+            return
+        self._runtime(name, value, constexprs, types, attrs)
+
+    def _value(self, name: str, value: Any) -> Any:
+        if name in self._settled and not isinstance(value, (int, str, float)):
+            before, after = self._settled[name]
+            if before is value:
+                return after
+        settled = self._settle(name, value)
+        self._settled[name] = (value, settled)
+        return settled
+
+    def _settle(self, name: str, value: Any) -> Any:
+        path, facts = self.path, self.facts
+        settled = path.concrete(value) if name in facts.constexprs else path.settle(value)
+        if isinstance(settled, Symbol) and settled.kind == "if":
+            settled = path.concrete(settled)
+        if isinstance(settled, Symbol) and name in facts.constexprs:
+            self.profile(path, settled, (name,))
+            settled = path.settle(settled)
+        if isinstance(settled, Symbol):
+            settled = self._by_default(name, settled)
+        return settled
+
+    def _by_default(self, name: str, symbol: Symbol) -> Any:
+        """A parameter of the host function that callers may leave out: what it is worth then."""
+        default = self.path.notes.get(f"default {symbol.text}", UNKNOWN)
+        if default is UNKNOWN:
+            return symbol
+        if default is None:
+            known = self.path.memo.get(f"{symbol.text} is None")
+            if known is None and name not in self.facts.constexprs:
+                return symbol
+            if known is not False:
+                self.path.values[symbol.text] = None
+                return None
+            return symbol
+        if name in self.facts.constexprs and default not in self.path.excluded.get(symbol.text, ()):
+            self.path.fix(symbol, default)
+            return default
+        return symbol
+
+    def _default(self, name: str) -> Any:
+        try:
+            return self.run.path.concrete(self.run.expr(self.facts.defaults[name], self.kernel.scope))
+        except (Raised, Undecided):
+            return Symbol(name, f"the default of {name} is not known")
+
+    # arguments that are no constexprs
+
+    def _runtime(self, name: str, value: Any, constexprs: dict[str, Any], types: dict[str, str], attrs: dict[str, dict[str, int]]) -> None:
+        facts = self.facts
+        if value is None or isinstance(value, (str, DType, Function, tuple, list)):
+            constexprs[name] = json_value(value) if not isinstance(value, Function) else {"repr": value.name}
+        elif isinstance(value, Tensor) or self._is_pointer(name, value):
+            self._pointer(name, value, types, attrs)
+        elif name in facts.annotated:
+            types[name] = facts.annotated[name]
+            if facts.annotated[name][0] in "iu" and facts.annotated[name] != "u1":
+                self._divisible(name, value, attrs)
+        elif isinstance(value, bool):
+            types[name] = "u1"
+        elif isinstance(value, int):
+            if value == 1 and name not in facts.not_specialized:
+                constexprs[name] = 1
+                return
+            types[name] = "i32" if -(1 << 31) <= value < 1 << 31 else "i64"
+            self._divisible(name, value, attrs)
+        elif isinstance(value, float):
+            types[name] = "fp32"
+        else:
+            self._open_scalar(name, value, constexprs, types, attrs)
+
+    def _names(self, name: str, value: Any) -> list[str]:
+        host = value.text if isinstance(value, Symbol) else value.name if isinstance(value, Tensor) else ""
+        return [name, host] if host else [name]
+
+    def _open_scalar(self, name: str, value: Any, constexprs: dict[str, Any], types: dict[str, str], attrs: dict[str, dict[str, int]]) -> None:
+        text = value.text if isinstance(value, Symbol) else ""
+        if isinstance(value, Symbol) and value.low is None and value.kind != "call":
+            known = self.profile.scalar(self._names(name, value))
+            if known is not None:
+                types[name] = known
+                return
+        if ".stride(" in text and self._is_last_stride(text) and name not in self.facts.not_specialized:
+            constexprs[name] = 1
+            return
+        types[name] = "i32"
+        if ".stride(" in text or text.endswith("[-1]"):
+            self._divisible(name, 16, attrs)
+
+    def _is_last_stride(self, text: str) -> bool:
+        """Whether a stride is that of a contiguous tensor's last dimension: by its index, or the highest that the launch passes."""
+        if text.endswith((".stride(-1)", ".stride()[-1]")):
+            return True
+        owner, _, rest = text.rpartition(".stride(")
+        rank = self.path.notes.get(f"rank {owner}")
+        digits = rest.strip("()[]")
+        if not digits.isdigit():
+            return False
+        if isinstance(rank, int):
+            return int(digits) == rank - 1
+        others = [argument.text for argument in (*self.launch.args, *self.launch.kwargs.values()) if isinstance(argument, Symbol)]
+        indices = [int(other[len(owner) + 8 : -1]) for other in others if other.startswith(f"{owner}.stride(") and other[len(owner) + 8 : -1].isdigit()]
+        return bool(indices) and int(digits) == max(indices) and int(digits) > 0
+
+    def _divisible(self, name: str, value: Any, attrs: dict[str, dict[str, int]]) -> None:
+        if name in self.facts.not_specialized or name in self.facts.not_aligned:
+            return
+        if isinstance(value, int) and value % 16 == 0:
+            attrs[name] = {"tt.divisibility": 16}
+
+    def _is_pointer(self, name: str, value: Any) -> bool:
+        if not isinstance(value, Symbol):
+            return value is UNKNOWN and name in self.facts.pointers
+        if value.low is not None or value.kind not in ("", "if"):
+            return False
+        return name in self.facts.pointers
+
+    def _pointer(self, name: str, value: Any, types: dict[str, str], attrs: dict[str, dict[str, int]]) -> None:
+        names = self._names(name, value)
+        dtype = self.path.settle(value.dtype) if isinstance(value, Tensor) else self._symbol_type(value)
+        if self.profile.is_cache(names) and self.facts.mentions_fp8 and not isinstance(dtype, DType):
+            dtype = self._cache_type(name, value, dtype)
+        if not isinstance(dtype, DType):
+            text = dtype.text if isinstance(dtype, Symbol) else f"{name}.dtype"
+            dtype = self.path.concrete(dtype) if isinstance(dtype, Symbol) else dtype
+            if not isinstance(dtype, DType):
+                dtype = self.profile.pointer(names) or self.profile.model_dtype
+                self.path.values[text] = dtype
+        types[name] = f"*{short_name(dtype)}"
+        if name not in self.facts.not_specialized and name not in self.facts.not_aligned:
+            attrs[name] = {"tt.divisibility": 16}
+
+    def _symbol_type(self, value: Any) -> Any:
+        if not isinstance(value, Symbol):
+            return UNKNOWN
+        return self.path.settle(Symbol(f"{value.text}.dtype", f"the type of {value.text}"))
+
+    def _cache_type(self, name: str, value: Any, dtype: Any) -> Any:
+        """The KV cache's type: all caches of a launch follow one scenario."""
+        scenarios = self.profile.cache_scenarios
+        chosen = self.path.notes.get("kv cache")
+        if chosen is None:
+            chosen = self.path.notes["kv cache"] = scenarios[self.path.choose(len(scenarios))]
+        wanted, label = chosen
+        if not wanted:
+            return dtype
+        self.path.when.append(f"{name} is {short_name(DType(wanted))} ({label})")
+        if isinstance(dtype, Symbol):
+            self.path.values[dtype.text] = DType(wanted)
+        return DType(wanted)
+
+
+def _reason(value: Any) -> str:
+    if isinstance(value, Symbol):
+        return value.reason or f"{value.text} is not known"
+    return f"{describe(value)} is no constant" if value is not UNKNOWN else "it is not known"
+
+
+_ = bits

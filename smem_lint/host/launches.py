@@ -1,0 +1,232 @@
+"""Where kernels are launched, and every path that leads there."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from smem_lint.host.autotune import Autotune, autotune_of
+from smem_lint.host.binding import configs_of_launch
+from smem_lint.host.config import Config, Missing
+from smem_lint.host.evaluation import Evaluation, Launch
+from smem_lint.host.limits import Abandoned, Raised, TooMuch, Undecided
+from smem_lint.host.paths import Path, explore
+from smem_lint.host.profile import Profile
+from smem_lint.host.program import Program
+from smem_lint.host.values import UNKNOWN, Class, Function, Instance, Kernel, Lazy, Partial, Scope, Symbol
+from smem_lint.source.bindings import FunctionEntry
+from smem_lint.source.modules import SourceModule, dotted_name, jit_kind
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """A call that launches, in a function of the host (None: at module level)."""
+
+    module: SourceModule
+    node: ast.Call
+    function: FunctionEntry | None
+
+    @property
+    def name(self) -> str:
+        return f"{self.module.file}:{self.node.lineno}"
+
+
+@dataclass(slots=True)
+class Found:
+    """What the paths to one site gave. ``cut`` says why not all of them were followed; empty where they were."""
+
+    configs: list[Config] = field(default_factory=list)
+    kernels: set[str] = field(default_factory=set)
+    unknown_kernel: str = ""
+    cut: str = ""
+    paths: int = 0
+
+
+class _Reached(Exception):
+    """The launch that was looked for has been reached: the rest of the path does not matter."""
+
+
+def launch_sites(module: SourceModule) -> list[Site]:
+    """Every call in a module that looks like a launch: ``f[grid](…)``, ``kernel.run(…)``, ``kernel.warmup(…)``."""
+    found: list[Site] = []
+    owned: dict[int, FunctionEntry] = {}
+    for entry in module.functions:
+        if entry.node.decorator_list and jit_kind(entry.node, module, module.repository):
+            continue
+        if any(isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef)) and jit_kind(owner, module, module.repository) for owner in entry.owners):
+            continue
+        for node in _own_calls(entry.node):
+            if _is_launch(node):
+                owned[id(node)] = entry
+                found.append(Site(module, node, entry))
+    return found
+
+
+def _own_calls(function: ast.AST) -> Iterator[ast.Call]:
+    stack: list[ast.AST] = list(getattr(function, "body", []))
+    while stack:
+        node = stack.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            continue
+        if isinstance(node, ast.Call):
+            yield node
+        stack.extend(ast.iter_child_nodes(node))
+
+
+def _is_launch(node: ast.Call) -> bool:
+    if isinstance(node.func, ast.Subscript):
+        base = dotted_name(node.func.value)
+        return base is None or not base.startswith(("typing.", "torch.ops"))
+    if isinstance(node.func, ast.Attribute) and node.func.attr in ("run", "warmup"):
+        return any(keyword.arg == "grid" for keyword in node.keywords)
+    return False
+
+
+def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry | None = None, module: SourceModule | None = None) -> Found:
+    """Every path from the start of a function (the site's own, or a caller) to the site, as configs."""
+    found = Found()
+    start = entry if entry is not None else site.function
+    where = module if module is not None else site.module
+    if start is None:
+        return found
+    repeats = _in_loop(start, site)
+
+    def run(path: Path) -> list[Config]:
+        evaluation = Evaluation(program, path)
+        configs: list[Config] = []
+        program_launch = _Watch(evaluation, site, profile, configs, found, repeats)
+        evaluation.watch = program_launch
+        try:
+            function, receiver = _start_value(program, evaluation, where, start)
+            if function is None:
+                return configs
+            evaluation.call_function(function, _arguments(evaluation, function, receiver), {})
+        except _Reached:
+            pass
+        except Raised:
+            pass
+        return configs
+
+    results: dict[Any, Config] = {}
+    for path, result in explore(program.limits, run, profile):
+        found.paths += 1
+        if isinstance(result, TooMuch):
+            found.cut = found.cut or str(result)
+        elif isinstance(result, RecursionError):
+            found.cut = found.cut or "nested too deeply"
+        elif isinstance(result, list):
+            for config in result:
+                key = _key(config)
+                held = results.get(key)
+                results[key] = config if held is None else _weaker(held, config)
+    found.configs = list(results.values())
+    return found
+
+
+class _Watch:
+    """Takes each launch as it happens; ends the path at the site that is looked for."""
+
+    def __init__(self, run: Evaluation, site: Site, profile: Profile, configs: list[Config], found: Found, repeats: bool) -> None:
+        self.run, self.site, self.profile, self.configs, self.found, self.repeats = run, site, profile, configs, found, repeats
+
+    def __call__(self, launch: Launch) -> None:
+        if launch.node is not self.site.node:
+            return
+        kernel = launch.kernel
+        if not isinstance(kernel, Kernel):
+            self.found.unknown_kernel = kernel.text
+        else:
+            self.found.kernels.add(kernel.name)
+            if kernel.kind == "jit":
+                self.configs.extend(configs_of_launch(self.run, launch, self.profile, autotune_for(self.run.program, kernel)))
+        if not launch.guarded and not self.repeats:
+            raise _Reached
+        if len(self.configs) > 512:
+            raise _Reached
+
+
+def autotune_for(program: Program, kernel: Kernel) -> Autotune | None:
+    """The kernel's autotune list, worked out once."""
+    key = (kernel.module.file, kernel.node.lineno)
+    if key not in program.autotunes:
+        program.autotunes[key] = autotune_of(program, kernel)
+    return program.autotunes[key]
+
+
+def _in_loop(entry: FunctionEntry, site: Site) -> bool:
+    for node in ast.walk(entry.node):
+        if isinstance(node, (ast.For, ast.While)) and any(inner is site.node for inner in ast.walk(node)):
+            return True
+    return False
+
+
+def _key(config: Config) -> Any:
+    return (config.kernel_file, config.kernel, config.index, repr(sorted(config.constexprs.items())), repr(sorted(config.options.items())),
+            repr(sorted(config.types.items())), repr(sorted(config.attrs.items())), config.unresolved)  # fmt: skip
+
+
+def _weaker(first: Config, second: Config) -> Config:
+    """Two ways to one config: it is reached under what they have in common."""
+    common = tuple(condition for condition in first.when if condition in second.when)
+    return first if common == first.when else replace(first, when=common)
+
+
+def _start_value(program: Program, run: Evaluation, module: SourceModule, entry: FunctionEntry) -> tuple[Function | None, Any]:
+    """The function to start in, and the object it is a method of."""
+    scope = program.module_scope(module)
+    receiver: Any = None
+    for owner in entry.owners:
+        if isinstance(owner, ast.ClassDef):
+            cls = program.class_value(run, module, owner, scope)
+            receiver = Instance(cls, {}, symbolic=True)
+            inner = Scope(module, scope)
+            inner.owner = cls
+            scope = inner
+        else:
+            scope = Scope(module, scope)
+    value = program.function_value(run, entry.node, scope)
+    if isinstance(value, Partial):
+        if value.function == "staticmethod":
+            receiver = None
+        elif value.function == "classmethod" and receiver is not None:
+            receiver = receiver.cls
+        value = value.args[0]
+    return (value if isinstance(value, Function) else None), receiver
+
+
+def _arguments(run: Evaluation, function: Function, receiver: Any) -> Sequence[Any]:
+    """Arguments for a function that is entered from nowhere: symbols of its parameters' names."""
+    parameters = function.node.args
+    positional = [*parameters.posonlyargs, *parameters.args]
+    values: list[Any] = []
+    for place, parameter in enumerate(positional):
+        if place == 0 and receiver is not None:
+            values.append(receiver)
+            continue
+        values.append(Symbol(parameter.arg, f"{parameter.arg} is given by the caller", line=function.node.lineno))
+        _note_default(run, function, parameter.arg)
+    for parameter in parameters.kwonlyargs:
+        _note_default(run, function, parameter.arg)
+    if parameters.kwonlyargs:
+        function.defaults = {name: value for name, value in function.defaults.items() if name not in {p.arg for p in parameters.kwonlyargs}}
+    return values
+
+
+def _note_default(run: Evaluation, function: Function, name: str) -> None:
+    default = function.defaults.get(name, UNKNOWN)
+    default = run.program.force(run, default) if isinstance(default, Lazy) else default
+    if default is not UNKNOWN and not isinstance(default, Symbol):
+        run.path.notes[f"default {name}"] = default
+
+
+def unreached(site: Site, found: Found) -> Config:
+    """The config of a site that no path led to, or whose kernel is not known: it says what is missing."""
+    kernel = ast.unparse(site.node.func.value) if isinstance(site.node.func, (ast.Subscript, ast.Attribute)) else "?"
+    reason = found.cut or (f"which kernel {found.unknown_kernel} is" if found.unknown_kernel else "no path to this launch was found")
+    missing = Missing(found.unknown_kernel or "launch", reason, site.node.lineno)
+    return Config(site.module.file, site.node.lineno, site.node.col_offset + 1, kernel[:80], "", 0, "launch", unresolved=(missing,), launch=site.name)
+
+
+__all__ = ["Class", "Found", "Site", "Undecided", "Abandoned", "follow", "launch_sites", "unreached"]

@@ -1,0 +1,159 @@
+"""Shape and type scenarios as data: what a size is worth where only the caller, far away, knows it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path as FilePath
+from typing import Any
+
+from smem_lint.host.paths import Path
+from smem_lint.host.values import DType, Symbol
+from smem_lint.toml import load_toml
+
+_FOLDER = FilePath(__file__).parent / "profiles"
+
+
+class BadProfile(ValueError):
+    """A profile that does not exist or does not read as one; the message says why."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Roles that vary together. ``scenarios`` are labels with a value for each role that they fix."""
+
+    name: str
+    roles: tuple[tuple[str, re.Pattern[str]], ...]
+    scenarios: tuple[tuple[str, Mapping[str, Any]], ...]
+
+    def role(self, names: Iterable[str]) -> str | None:
+        for name in names:
+            for role, pattern in self.roles:
+                if pattern.fullmatch(name):
+                    return role
+        return None
+
+
+@dataclass(frozen=True)
+class Profile:
+    name: str
+    groups: tuple[Group, ...]
+    pointers: tuple[tuple[re.Pattern[str], DType], ...]
+    scalars: tuple[tuple[re.Pattern[str], str], ...]
+    cache_names: re.Pattern[str]
+    cache_scenarios: tuple[tuple[str, str], ...]
+    model_dtype: DType
+    assume: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, path: Path, symbol: Symbol, extra: Iterable[str] = ()) -> bool:
+        """Give a base symbol a value on a path, if an assumption or a scenario has one; whether it did."""
+        names = [*extra, *path.notes.get(f"names of {symbol.text}", ()), symbol.text, symbol.text.rpartition(".")[2]]
+        for name in names:
+            if name in self.assume:
+                path.fix(symbol, self.assume[name])
+                return True
+        domain = path.domains.get(symbol.text)
+        for group in self.groups:
+            role = group.role(names)
+            if role is not None and self._take(path, symbol, group, role, domain):
+                return True
+        if domain is not None and 0 < len(domain) <= 16:
+            path.fix(symbol, domain[path.choose(len(domain))])
+            return True
+        return False
+
+    def _take(self, path: Path, symbol: Symbol, group: Group, role: str, domain: tuple[Any, ...] | None) -> bool:
+        key = f"scenario {group.name}"
+        if key not in path.notes:
+            fitting = [scenario for scenario in group.scenarios if role in scenario[1] and self._fits(path, symbol, scenario[1][role], domain)]
+            if not fitting:
+                return False
+            chosen = fitting[path.choose(len(fitting))] if len(fitting) > 1 else fitting[0]
+            path.notes[key] = chosen
+            path.when.append(chosen[0])
+        values = path.notes[key][1]
+        if role not in values or not self._fits(path, symbol, values[role], domain):
+            return False
+        path.values[symbol.text] = values[role]
+        return True
+
+    def _fits(self, path: Path, symbol: Symbol, value: Any, domain: tuple[Any, ...] | None) -> bool:
+        if domain is not None and value not in domain:
+            return False
+        if value in path.excluded.get(symbol.text, ()):
+            return False
+        low, high = path.bounds.get(symbol.text, (None, None))
+        return not isinstance(value, int) or ((low is None or value >= low) and (high is None or value <= high))
+
+    def pointer(self, names: Iterable[str]) -> DType | None:
+        """The type of a pointer by the names it goes under; None where they say nothing."""
+        for name in names:
+            for pattern, dtype in self.pointers:
+                if pattern.fullmatch(name):
+                    return dtype
+        return None
+
+    def scalar(self, names: Iterable[str]) -> str | None:
+        for name in names:
+            for pattern, kind in self.scalars:
+                if pattern.fullmatch(name):
+                    return kind
+        return None
+
+    def is_cache(self, names: Iterable[str]) -> bool:
+        return any(self.cache_names.fullmatch(name) for name in names)
+
+
+def names() -> list[str]:
+    """The profiles that are shipped."""
+    return sorted(path.stem for path in _FOLDER.glob("*.toml"))
+
+
+def load(name: str, assume: Mapping[str, Any] | None = None) -> Profile:
+    """A shipped profile, or a TOML file's; raises ``BadProfile``."""
+    profile = _load(name)
+    return profile if not assume else Profile(**{**profile.__dict__, "assume": {**profile.assume, **assume}})
+
+
+@cache
+def _load(name: str) -> Profile:
+    path = FilePath(name) if name.endswith(".toml") else _FOLDER / f"{name}.toml"
+    try:
+        table = load_toml(path)
+    except (OSError, ValueError) as error:
+        raise BadProfile(f"no profile {name!r}; there are {', '.join(names())}" if not path.exists() else f"{name}: {error}") from None
+    base = _load(table["extends"]) if "extends" in table else None
+    try:
+        return _build(table, base)
+    except (KeyError, TypeError, AttributeError, re.error) as error:
+        raise BadProfile(f"{name}: {error}") from None
+
+
+def _build(table: Mapping[str, Any], base: Profile | None) -> Profile:
+    groups = {group.name: group for group in (base.groups if base else ())}
+    for row in table.get("group", ()):
+        roles = tuple((role, _any(patterns)) for role, patterns in row["roles"].items())
+        groups[row["name"]] = Group(row["name"], roles, tuple((s["label"], s["values"]) for s in row["scenario"]))
+    pointers = tuple((_any(row["names"]), DType(row["dtype"])) for row in table.get("pointer", ()))
+    scalars = tuple((_any(row["names"]), row["type"]) for row in table.get("scalar", ()))
+    cache_table = table.get("kv_cache")
+    if cache_table is None and base is None:
+        raise KeyError("kv_cache")
+    return Profile(
+        name=table["name"],
+        groups=tuple(groups.values()),
+        pointers=(*pointers, *(base.pointers if base else ())),
+        scalars=(*scalars, *(base.scalars if base else ())),
+        cache_names=_any(cache_table["names"]) if cache_table else base.cache_names,  # type: ignore[union-attr]
+        cache_scenarios=(
+            tuple((row["dtype"], row["label"]) for row in cache_table["scenarios"]) if cache_table else base.cache_scenarios  # type: ignore[union-attr]
+        ),
+        model_dtype=DType(table.get("model_dtype", base.model_dtype.name if base else "bfloat16")),
+        assume=dict(table.get("assume", base.assume if base else {})),
+    )
+
+
+def _any(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
