@@ -1,8 +1,8 @@
 """``if`` and the conditional expression.
 
 A condition known at compile time leaves one branch. Otherwise the statement becomes ``scf.if``, always with an ``else``, whose
-results are first the variables in sight that either branch changed, in the order in which they came into sight, then those that both branches
-define, by name. A branch that holds a ``return`` becomes blocks with branches between them instead (``visit_If`` in
+results are first the variables in sight that either branch changed, in the order in which they came into sight, then those that both
+branches define, by name. A branch that holds a ``return`` becomes blocks with branches between them instead (``visit_If`` in
 ``triton/compiler/code_generator.py``, 3.8.0).
 """
 

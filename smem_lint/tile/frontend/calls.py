@@ -12,6 +12,7 @@ from typing import Any
 
 from smem_lint.tile.frontend import blocks, evaluation
 from smem_lint.tile.frontend.arguments import bind
+from smem_lint.tile.frontend.mangling import mangled
 from smem_lint.tile.frontend.returns import cast_to, return_type
 from smem_lint.tile.frontend.visitor import NeedsRegion, Visitor, expression
 from smem_lint.tile.ir import Op
@@ -171,9 +172,9 @@ def _outline(v: Visitor, function: FunctionRef, bound: dict[str, Any]) -> Any:
 
 def _make_function(v: Visitor, function: FunctionRef, bound: dict[str, Any]) -> tuple[str, Any]:
     """A private ``tt.func`` for these types of arguments; its name, and a value of the kind that it returns."""
-    builder, session = v.builder, v.session
+    builder = v.builder
     place, line = builder.block, builder.line
-    name = f"{function.module.dotted}.{function.name}__{len(session.functions)}"
+    name = mangled(f"{function.module.dotted}.{function.name}", list(bound.values()))
     callee = _callee(v, function)
     arguments = [value.type for value in flatten(tuple(bound.values()))]
     like = open_function(callee, name, "private", function.noinline, arguments)

@@ -13,7 +13,6 @@ from smem_lint.tile.ir import Builder, Module
 from smem_lint.tile.semantic.context import Options
 from smem_lint.tile.values import FunctionRef
 
-
 _PROGRAMS: WeakKeyDictionary[Repository, dict[int, Program]] = WeakKeyDictionary()
 
 
@@ -31,7 +30,18 @@ class Session:
     ``functions`` maps a function and the types of its arguments to the ``tt.func`` made of it and what it returns.
     """
 
-    __slots__ = ("_assigned", "_scopes", "builder", "functions", "kernel_module", "module", "options", "program", "references", "repository")
+    __slots__ = (
+        "_assigned",
+        "_scopes",
+        "builder",
+        "functions",
+        "kernel_module",
+        "module",
+        "options",
+        "program",
+        "references",
+        "repository",
+    )
 
     def __init__(self, repository: Repository, options: Options, kernel_module: SourceModule, module: Module) -> None:
         self.repository = repository
