@@ -7,7 +7,7 @@ order instructions, and ``allocation`` places what is left in shared memory.
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -38,13 +38,16 @@ class ModelEngine:
     jobs: int = 1
     name: str = NAME
     _kept: OrderedDict[str, Module | Exception] = field(default_factory=OrderedDict)
+    _shared: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
         self.repository = Repository([Path(root) for root in self.roots])
 
     def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
         """One estimate each, in order. What cannot be answered says why; nothing is raised for a single one."""
-        return (self.one(specialization) for specialization in specializations)
+        wanted = list(specializations)
+        self._shared = Counter(map(_front_key, wanted))
+        return (self.one(specialization) for specialization in wanted)
 
     def one(self, specialization: Specialization) -> Estimate:
         started = time.perf_counter()
@@ -83,7 +86,9 @@ class ModelEngine:
     def _front(self, specialization: Specialization, watch: Watcher | None) -> Module:
         if watch is not None:
             return self._made(specialization, watch)
-        token = repr(replace(specialization, num_stages=0))
+        token = _front_key(specialization)
+        if self._shared[token] < 2:
+            return self._made(specialization, None)
         kept = self._kept.get(token)
         if kept is None:
             try:
@@ -103,6 +108,11 @@ class ModelEngine:
             watch("frontend", module)
         _run(front_passes(specialization.capability), module, watch)
         return module
+
+
+def _front_key(specialization: Specialization) -> str:
+    """What two specializations share when they differ in nothing but ``num_stages``."""
+    return repr(replace(specialization, num_stages=0))
 
 
 def _run(names: Sequence[str], module: Module, watch: Watcher | None) -> None:

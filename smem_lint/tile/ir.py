@@ -140,7 +140,10 @@ class Op:
 
     @property
     def is_unused(self) -> bool:
-        return not any(result.uses for result in self.results)
+        for result in self.results:  # noqa: SIM110  (much faster than any(), and asked all the time)
+            if result.uses:
+                return False
+        return True
 
     def erase(self) -> None:
         """Take the operation out of its block and drop its uses and those of its regions; its results must be unused."""
@@ -361,10 +364,15 @@ class Module:
         return next(function for function in self.functions if function.attrs.get("visibility") == "public")
 
     def clone(self) -> Module:
-        """A copy that shares nothing that passes change."""
+        """A copy that shares nothing that passes change; values keep the order of their uses, on which passes depend."""
         new = Module(self.num_warps, self.num_stages, self.num_ctas, self.capability)
-        new.functions = [function.clone({}) for function in self.functions]
+        mapping: dict[Value, Value] = {}
+        new.functions = [function.clone(mapping) for function in self.functions]
         new.attrs = dict(self.attrs)
+        twins = dict(zip(self.walk(), new.walk(), strict=True))
+        for value, copy in mapping.items():
+            if len(value.uses) > 1:
+                copy.uses = {twins[use.owner].operand_uses[use.index]: None for use in value.uses}
         return new
 
     def walk(self) -> Iterator[Op]:
