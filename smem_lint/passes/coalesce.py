@@ -6,9 +6,11 @@ Facts: lib/Dialect/TritonGPU/Transforms/Coalesce.cpp, CoalesceUtils.cpp and Util
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
-from smem_lint.layout.distributed import blocked_for, row_major
+from smem_lint.layout.distributed import blocked_for
 from smem_lint.layout.encodings import Blocked
+from smem_lint.layout.to_linear import row_major
 from smem_lint.passes.axis_info import ModuleAxisInfo
 from smem_lint.passes.rewriting import convert_operation
 from smem_lint.tile.ir import Module, Op, Value
@@ -85,11 +87,12 @@ def elements_per_access(op: Op, order: tuple[int, ...], axes: ModuleAxisInfo, ca
     """How many elements along ``order[0]`` one thread can take at once, by alignment and by the width of an instruction."""
     pointer: Value = op.operands[0]
     type_ = pointer.type
-    bits = type_.element.pointee.bits if isinstance(type_.element, Pointer) else type_.element.bits  # type: ignore[attr-defined]
+    element: Any = type_.element.pointee if isinstance(type_.element, Pointer) else type_.element
+    bits = element.bits
     info = axes.info(pointer)
     aligned = max((info.divisibility[order[0]] & 0xFFFFFFFF) // max(bits // 8, 1), 1)
-    contiguous = min(info.contiguity[order[0]], type_.shape[order[0]])
-    return min(aligned, contiguous, _VECTOR_BITS // bits)
+    contiguous: int = min(info.contiguity[order[0]], type_.shape[order[0]])
+    return int(min(aligned, contiguous, _VECTOR_BITS // bits))
 
 
 def _descriptor_encoding(op: Op, num_warps: int) -> Blocked:

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from smem_lint.layout.distributed import blocked_for, default_blocked, row_major, total_elems_per_thread
+from smem_lint.layout.distributed import blocked_for, default_blocked, total_elems_per_thread
 from smem_lint.layout.encodings import Blocked, DotOperand, Slice
 from smem_lint.layout.inference import infer_result
+from smem_lint.layout.to_linear import row_major
 from smem_lint.tile.ir import Module, Op, Value
 from smem_lint.tile.types import Tensor
 

@@ -42,11 +42,10 @@ def _forward(root: Op, found: Slice, wanted: Filter | None, visited: set[Op]) ->
     while stack:
         op, ahead = stack[-1]
         for following in ahead:
-            if following not in visited:
-                if wanted is None or wanted(following):
-                    visited.add(following)
-                    stack.append((following, _ahead(following)))
-                    break
+            if following not in visited and (wanted is None or wanted(following)):
+                visited.add(following)
+                stack.append((following, _ahead(following)))
+                break
         else:
             found[op] = None
             stack.pop()

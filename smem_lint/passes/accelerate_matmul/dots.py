@@ -44,10 +44,7 @@ def rewrite_dot(dot: Op, version: int, num_warps: int, capability: int, uniform:
         replace_dot(dot, "tt.dot", operands, encoding, dict(dot.attrs))
         return
     either_order = a.type.element.name in ("f16", "bf16")
-    if from_memory:
-        a = operand_in_memory(a, 0, either_order)
-    else:
-        a = operand_in_registers(a, 0, a.type.element.bits, encoding, dot)
+    a = operand_in_memory(a, 0, either_order) if from_memory else operand_in_registers(a, 0, a.type.element.bits, encoding, dot)
     b = operand_in_memory(b, 1, either_order)
     attrs = dict(dot.attrs)
     if attrs.get("inputPrecision", "ieee") != "ieee":

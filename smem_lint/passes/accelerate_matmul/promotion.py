@@ -25,7 +25,7 @@ def _wider(dot: Op, capability: int) -> Type | None:
     if isinstance(result.encoding, Mma):
         native = capability == 89 or capability // 10 == 12 or result.encoding.version_major == 3
         return F16 if element.name in ("f8E5M2", "f8E4M3FN") and not native else None
-    return None if element is result.element else result.element  # type: ignore[no-any-return]
+    return None if element is result.element else result.element
 
 
 def _widen(dot: Op, index: int, element: Type) -> None:

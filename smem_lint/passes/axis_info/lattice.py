@@ -56,7 +56,7 @@ def unknown(rank: int) -> AxisInfo:
 def joint_divisibility(a: AxisInfo, b: AxisInfo, dim: int) -> int:
     """The divisor of a value that is one of two: where runs get shorter, new ones start inside the old."""
     x, y = a.contiguity[dim], b.contiguity[dim]
-    if x == y or x == MAX_DIVISOR or y == MAX_DIVISOR:
+    if x in (y, MAX_DIVISOR) or y == MAX_DIVISOR:
         return gcd(a.divisibility[dim], b.divisibility[dim])
     return gcd(a.divisibility[dim], b.divisibility[dim], x, y)
 

@@ -34,7 +34,8 @@ def hinted(info: AxisInfo, attrs: dict[str, Any]) -> AxisInfo:
     for name, known in zip(_HINTS, info[:3], strict=True):
         hint = attrs.get(name)
         facts.append(known if hint is None else (hint,) * rank if isinstance(hint, int) else tuple(hint))
-    return made(*facts, info.constant)  # type: ignore[arg-type]
+    contiguity, divisibility, constancy = facts
+    return made(contiguity, divisibility, constancy, info.constant)
 
 
 class Solver:

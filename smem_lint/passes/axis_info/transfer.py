@@ -139,7 +139,7 @@ def _quotient(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     if shape is not None:
         constancy = [max(constancy[dim], _run_over_constant(a, b, shape, dim)) for dim in range(rank)]
     divisor = abs(b.constant) if b.constant is not None else 0
-    if a.constant == 0 or divisor == 1 and b.constant == 1:
+    if a.constant == 0 or b.constant == 1:
         divisibility = a.divisibility
     elif divisor and divisor & (divisor - 1) == 0:
         divisibility = tuple([max(1, d // divisor) if c == 1 else 1 for c, d in zip(a.contiguity, a.divisibility, strict=True)])
@@ -293,7 +293,8 @@ def _extremum(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
 
 def _trans(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     info, order = operands[0], op.attrs["order"]
-    return AxisInfo(*(tuple([facts[dim] for dim in order]) for facts in info[:3]), info.constant)  # type: ignore[arg-type]
+    contiguity, divisibility, constancy = (tuple([facts[dim] for dim in order]) for facts in info[:3])
+    return AxisInfo(contiguity, divisibility, constancy, info.constant)
 
 
 TRANSFER: dict[str, Transfer] = {
