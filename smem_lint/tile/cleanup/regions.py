@@ -139,13 +139,11 @@ def _erase_dead_arguments(region: Region) -> bool:
     return changed
 
 
-def simplify_regions(function: Op, merge_blocks: bool) -> bool:
-    """Simplify the blocks of a function's body; whether anything changed."""
-    region = function.regions[0]
-    if len(region.blocks) < 2:
-        return False
+def simplify_region(region: Region, merge_blocks: bool) -> bool:
+    """Simplify the blocks of a region with several of them; whether anything changed."""
     changed = _erase_unreachable(region)
-    changed |= _erase_dead_arguments(region)
+    if any(block.args for block in region.blocks[1:]):  # else the rewriter has erased all that is dead
+        changed |= _erase_dead_arguments(region)
     if merge_blocks:
         from smem_lint.tile.cleanup.merge_blocks import drop_redundant_arguments, merge_identical_blocks
 
