@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from smem_lint.host import outside, platform
 from smem_lint.host.limits import Raised
+from smem_lint.host.operators import either
 from smem_lint.host.values import (
     UNKNOWN,
     Bound,
@@ -33,7 +34,12 @@ _TENSOR_VIEWS = ("T", "mT", "data", "grad", "H", "real")
 
 def attribute(run: Evaluation, value: Any, name: str, line: int) -> Any:
     """``value.name``; raises ``Raised`` AttributeError only where it is certain."""
-    value = run.definite(value)
+    value = run.path.settle(value)
+    if isinstance(value, Symbol) and value.kind == "if":
+        spread = _both(run, value, name, line)
+        if spread is not None:
+            return spread
+        value = run.path.concrete(value)
     if isinstance(value, SourceModule):
         return run.program.module_attribute(run, value, name)
     if isinstance(value, Outside):
@@ -71,6 +77,24 @@ def attribute(run: Evaluation, value: Any, name: str, line: int) -> Any:
     if isinstance(fields, dict):
         return fields.get(name, UNKNOWN)
     return UNKNOWN
+
+
+def _both(run: Evaluation, value: Symbol, name: str, line: int) -> Any:
+    """An attribute of a tensor that depends on a condition, for both ways at once; None where they are not alike."""
+    condition, first, second = value.operands
+    if not (tensor_like(first) and tensor_like(second)):
+        return None
+    if name in run.program.METHOD_NAMES:
+        return Bound(value, name)
+    merged = either(condition, attribute(run, first, name, line), attribute(run, second, name, line), line)
+    return merged if merged is not UNKNOWN else None
+
+
+def tensor_like(value: Any) -> bool:
+    """Whether a value may be a tensor on every path."""
+    if isinstance(value, Symbol) and value.kind == "if":
+        return tensor_like(value.operands[1]) and tensor_like(value.operands[2])
+    return isinstance(value, Tensor) or (isinstance(value, Symbol) and value.is_base and value.low is None)
 
 
 def _instance(run: Evaluation, value: Instance, name: str, line: int) -> Any:

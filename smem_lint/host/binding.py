@@ -169,7 +169,7 @@ class _Shared:
     def _settle(self, name: str, value: Any) -> Any:
         path, facts = self.path, self.facts
         settled = path.concrete(value) if name in facts.constexprs else path.settle(value)
-        if isinstance(settled, Symbol) and settled.kind == "if":
+        if isinstance(settled, Symbol) and settled.kind == "if" and not _all_numbers(settled):
             settled = path.concrete(settled)
         if isinstance(settled, Symbol) and name in facts.constexprs:
             self.profile(path, settled, (name,))
@@ -232,6 +232,8 @@ class _Shared:
         return [name, host] if host else [name]
 
     def _open_scalar(self, name: str, value: Any, constexprs: dict[str, Any], types: dict[str, str], attrs: dict[str, dict[str, int]]) -> None:
+        while isinstance(value, Symbol) and value.kind == "if":
+            value = value.operands[1] if isinstance(value.operands[1], Symbol) else value.operands[2]
         text = value.text if isinstance(value, Symbol) else ""
         if isinstance(value, Symbol) and value.low is None and value.kind != "call":
             known = self.profile.scalar(self._names(name, value))
@@ -246,19 +248,12 @@ class _Shared:
             self._divisible(name, 16, attrs)
 
     def _is_last_stride(self, text: str) -> bool:
-        """Whether a stride is that of a contiguous tensor's last dimension: by its index, or the highest that the launch passes."""
+        """Whether a stride is that of a contiguous tensor's last dimension."""
         if text.endswith((".stride(-1)", ".stride()[-1]")):
             return True
         owner, _, rest = text.rpartition(".stride(")
         rank = self.path.notes.get(f"rank {owner}")
-        digits = rest.strip("()[]")
-        if not digits.isdigit():
-            return False
-        if isinstance(rank, int):
-            return int(digits) == rank - 1
-        others = [argument.text for argument in (*self.launch.args, *self.launch.kwargs.values()) if isinstance(argument, Symbol)]
-        indices = [int(other[len(owner) + 8 : -1]) for other in others if other.startswith(f"{owner}.stride(") and other[len(owner) + 8 : -1].isdigit()]
-        return bool(indices) and int(digits) == max(indices) and int(digits) > 0
+        return isinstance(rank, int) and rest == f"{rank - 1})"
 
     def _divisible(self, name: str, value: Any, attrs: dict[str, dict[str, int]]) -> None:
         if name in self.facts.not_specialized or name in self.facts.not_aligned:
@@ -269,6 +264,8 @@ class _Shared:
     def _is_pointer(self, name: str, value: Any) -> bool:
         if not isinstance(value, Symbol):
             return value is UNKNOWN and name in self.facts.pointers
+        if _all_numbers(value):
+            return False
         if value.low is not None or value.kind not in ("", "if"):
             return False
         return name in self.facts.pointers
@@ -306,6 +303,15 @@ class _Shared:
         if isinstance(dtype, Symbol):
             self.path.values[dtype.text] = DType(wanted)
         return DType(wanted)
+
+
+def _all_numbers(value: Any) -> bool:
+    """Whether a value is an open number whichever way the conditions in it go, so that nothing need be decided."""
+    if isinstance(value, Symbol) and value.kind == "if":
+        return _all_numbers(value.operands[1]) and _all_numbers(value.operands[2])
+    if isinstance(value, Symbol):
+        return value.low is not None or value.kind in ("+", "-", "*", "//", "%", "call")
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _reason(value: Any) -> str:

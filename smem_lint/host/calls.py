@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from smem_lint.host import builtin, outside, platform
+from smem_lint.host.attributes import tensor_like
 from smem_lint.host.limits import Raised, TooMuch
+from smem_lint.host.operators import either
 from smem_lint.host.values import (
     UNKNOWN,
     Bound,
@@ -72,7 +74,15 @@ def _call_bound(run: Evaluation, bound: Bound, args: Sequence[Any], kwargs: Mapp
             return UNKNOWN
         return call_function(run, bound.method, (bound.receiver, *args), kwargs)
     name = str(bound.method)
-    receiver = run.definite(bound.receiver)
+    receiver = run.path.settle(bound.receiver)
+    if isinstance(receiver, Symbol) and receiver.kind == "if":
+        if tensor_like(receiver):
+            condition, first, second = receiver.operands
+            one, other = (_call_bound(run, Bound(part, name), args, kwargs, node, scope) for part in (first, second))
+            merged = either(condition, one, other, node.lineno if node is not None else 0)
+            if merged is not UNKNOWN:
+                return merged
+        receiver = run.path.concrete(receiver)
     if isinstance(receiver, Kernel):
         if name in ("run", "warmup") and node is not None:
             return run.program.launch(run, GridLaunch(receiver, None), node, list(args), dict(kwargs), True, scope, method=name)

@@ -1,0 +1,121 @@
+"""Every config of the given files: what ``smem-lint configs`` lists, and ``check`` estimates."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from smem_lint.host.autotune import autotune_call
+from smem_lint.host.config import Config, Missing, json_value
+from smem_lint.host.launches import Found, Site, autotune_for, follow, launch_sites, unreached
+from smem_lint.host.limits import Limits
+from smem_lint.host.profile import Profile, load
+from smem_lint.host.program import Program
+from smem_lint.host.values import Kernel, Scope
+from smem_lint.source.bindings import FunctionEntry
+from smem_lint.source.modules import Repository, SourceModule, jit_kind
+from smem_lint.source.reading import Problem, Unreadable, mentions_triton, read
+
+_LAUNCHES = re.compile(rb"\]\s*\(|\.run\(|\.warmup\(")
+
+
+def resolve(
+    repository: Repository,
+    files: Iterable[str | Path],
+    *,
+    capability: int = 120,
+    profile: str | Profile = "vllm",
+    assume: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+) -> Iterator[Config | Problem]:
+    """Configs of every launch and every autotune list in the files, in the order of the files; a problem for what cannot be read."""
+    program = Program(repository, capability, limits)
+    scenarios = load(profile, assume) if isinstance(profile, str) else profile
+    for file in files:
+        yield from _file(program, scenarios, file)
+
+
+def _file(program: Program, profile: Profile, file: str | Path) -> Iterator[Config | Problem]:
+    repository = program.repository
+    path = Path(file)
+    name = str(file)
+    try:
+        source = read(name, path if path.is_absolute() else _locate(repository, path))
+    except Unreadable as unreadable:
+        yield unreadable.problem
+        return
+    if not mentions_triton(source):
+        return
+    module = repository.module(file)
+    if module is None:
+        yield next((p for f, p in repository.problems.items() if f == name or path.name == Path(f).name), Problem(name, 0, "cannot be read"))
+        return
+    try:
+        if _LAUNCHES.search(source):
+            for site in launch_sites(module):
+                yield from configs_of_site(program, site, profile)
+        yield from _lists(program, module)
+    except RecursionError:
+        yield Problem(module.file, 0, "nested too deeply to be evaluated")
+
+
+def _locate(repository: Repository, path: Path) -> Path:
+    return next((root / path for root in repository.roots if (root / path).exists()), path)
+
+
+def configs_of_site(program: Program, site: Site, profile: Profile) -> list[Config]:
+    """The configs of one launch site; where nothing leads there, one that says what is missing."""
+    found = follow(program, site, profile)
+    if found.kernels and not found.configs:
+        return []
+    if not found.configs:
+        return [unreached(site, found)] if _matters(site, found) else []
+    return found.configs
+
+
+def _matters(site: Site, found: Found) -> bool:
+    """Whether a call that looks like a launch is one: subscripted calls of other things are common."""
+    names = {keyword.arg for keyword in site.node.keywords}
+    if found.unknown_kernel or names & {"num_warps", "num_stages", "grid"}:
+        return True
+    text = ast.unparse(site.node.func)
+    return "kernel" in text.lower() or "grid" in text
+
+
+def _lists(program: Program, module: SourceModule) -> Iterator[Config]:
+    """Autotune lists as they stand, one config an entry: what is known of them where no launch is found."""
+    for entry in module.functions:
+        if not entry.node.decorator_list or jit_kind(entry.node, module, program.repository) != "jit":
+            continue
+        if not any(autotune_call(program, module, decorator) for decorator in entry.node.decorator_list):
+            continue
+        yield from list_configs(program, module, entry)
+
+
+def list_configs(program: Program, module: SourceModule, entry: FunctionEntry) -> Iterator[Config]:
+    """The entries of one kernel's autotune list, without a launch."""
+    assert isinstance(entry.node, ast.FunctionDef)
+    kernel = Kernel(module, entry.node, "jit", Scope(module) if not entry.owners else Scope(module, program.module_scope(module)))
+    found = autotune_for(program, kernel)
+    if found is None:
+        return
+    common = {"file": module.file, "line": found.line, "column": 1, "kernel": kernel.name, "kernel_file": module.file,
+              "kernel_line": entry.node.lineno, "origin": "autotune"}  # fmt: skip
+    if found.configs is None:
+        yield Config(**common, unresolved=(Missing("configs", found.reason, found.reason_line),))  # type: ignore[arg-type]
+        return
+    for index, entry_config in enumerate(found.configs):
+        options = {name: getattr(entry_config, name) for name in ("num_warps", "num_stages", "num_ctas", "maxnreg")}
+        kwargs = {name: json_value(value) for name, value in entry_config.kwargs.items()}
+        yield Config(
+            **common,  # type: ignore[arg-type]
+            index=index,
+            of=len(found.configs),
+            constexprs={name: value for name, value in kwargs.items() if name not in options},
+            options={name: value for name, value in options.items() if value is not None} | {k: v for k, v in kwargs.items() if k in options},
+            unresolved=(Missing("launch", "the arguments of the kernel depend on its launch", found.line),),
+            tuned={**kwargs, **{name: value for name, value in options.items() if value is not None}},
+        )
