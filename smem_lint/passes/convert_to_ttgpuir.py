@@ -15,10 +15,13 @@ from smem_lint.layout.distributed import blocked_for, default_blocked, total_ele
 from smem_lint.layout.encodings import Blocked, DotOperand, Slice
 from smem_lint.layout.inference import infer_result
 from smem_lint.layout.to_linear import row_major
-from smem_lint.tile.ir import Module, Op, Value
+from smem_lint.tile.cleanup.fold import COMMUTATIVE, FOLDS, IN_PLACE, fold
+from smem_lint.tile.cleanup.numbers import Const
+from smem_lint.tile.ir import Builder, Module, Op, Value
 from smem_lint.tile.types import Tensor
 
 _THREADS_PER_WARP = 32
+_FOLDED = frozenset((*FOLDS, *COMMUTATIVE))
 
 
 def run(module: Module) -> None:
@@ -45,7 +48,7 @@ class _Conversion:
                 for block in region.blocks:
                     for arg in block.args:
                         arg.type = self.default_type(arg.type)
-            if op is function or op.name == "tt.func":
+            if op is function or (op.name in _FOLDED and self.folds(op)):
                 continue
             for index, value in enumerate(op.operands):
                 type_ = value.type
@@ -54,6 +57,20 @@ class _Conversion:
                     if default is not value:
                         op.set_operand(index, default)
             _PATTERNS.get(op.name, _Conversion.generic)(self, op)
+
+    def folds(self, op: Op) -> bool:
+        """MLIR folds an operation on tensors before it converts it; whether that made an end of it."""
+        if not isinstance(op.results[0].type, Tensor):
+            return False
+        found = fold(op)
+        if found is None or found is IN_PLACE:
+            return False
+        for result, value in zip(op.results, found, strict=True):
+            if isinstance(value, Const):
+                value = Builder(before=op).constant(self.default_type(result.type), value.value)
+            result.replace_all_uses(value)
+        op.erase()
+        return True
 
     def default(self, shape: tuple[int, ...]) -> Blocked:
         return default_blocked(shape, self.num_warps)
