@@ -8,8 +8,8 @@ import sys
 from collections import Counter
 
 from smem_lint.cli.linting import python_files, root_of
+from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import existing, settings_of, targets_of, write_output
-from smem_lint.host import resolve
 from smem_lint.host.config import Config
 from smem_lint.source.modules import Repository
 
@@ -22,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     names = [repository.relative(path.resolve()) for path in python_files(paths, roots, settings.exclude)]
     lines, counts = [], Counter[str]()
     for device in targets_of(settings):
-        for one in resolve(repository, names, capability=device.capability, profile=settings.profile, assume=settings.assume):
+        for one in resolved(repository, names, device.capability, settings):
             if not isinstance(one, Config):
                 print(f"{one.file}:{one.line or 1}: {one.message}", file=sys.stderr)
                 counts["problems"] += 1

@@ -13,11 +13,11 @@ from typing import Any
 from smem_lint.check import Judged, findings, judge
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.errors import UsageError
+from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import targets_of
 from smem_lint.config import Settings
 from smem_lint.devices import Device
 from smem_lint.findings import Finding, Problem, Report
-from smem_lint.host import resolve
 from smem_lint.host.config import Config
 from smem_lint.rules import Rule, RuleError, load_rules, selected
 from smem_lint.source.comments import Suppression, suppressions
@@ -54,16 +54,16 @@ class Lint:
         files = list(python_files(self.paths, self.roots, self.settings.exclude))
         engine = engine_of(self.settings, self.roots, use_cache=self.use_cache)
         kernels: set[tuple[str, str]] = set()
-        resolved = unresolved = 0
+        answered = unanswered = 0
         for device in self.devices:
             configs = self._configs(files, device, report)
             judged = judge(configs, device, engine, self.settings.near_limit)
             self.judged += judged
             kernels |= {(one.config.kernel_file, one.config.kernel) for one in judged}
-            resolved += sum(one.answered for one in judged)
-            unresolved += sum(not one.answered for one in judged)
+            answered += sum(one.answered for one in judged)
+            unanswered += sum(not one.answered for one in judged)
             report.findings += findings(judged, self.rules, self.settings.near_limit)
-        report.statistics.update(files=len(files), kernels=len(kernels), configs=resolved + unresolved, unresolved=unresolved)
+        report.statistics.update(files=len(files), kernels=len(kernels), configs=answered + unanswered, unresolved=unanswered)
         report.problems += [Problem(one.file, one.line, one.message) for one in self.repository.problems.values()]
         report.problems = list({(one.file, one.line, one.message): one for one in report.problems}.values())
         self._finish(report, files)
@@ -74,8 +74,7 @@ class Lint:
             return recorded(Path(self.records))
         found = []
         names = [self.repository.relative(path.resolve()) for path in files]
-        settings = self.settings
-        for one in resolve(self.repository, names, capability=device.capability, profile=settings.profile, assume=settings.assume):
+        for one in resolved(self.repository, names, device.capability, self.settings):
             if isinstance(one, Config):
                 found.append(one)
             else:

@@ -1,0 +1,139 @@
+"""What ``explain`` starts from: the config that the host code launches, or what is given and assumed."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from smem_lint.cli.errors import UsageError
+from smem_lint.cli.scenarios import resolved
+from smem_lint.config import Settings
+from smem_lint.devices import Device
+from smem_lint.explain import changed
+from smem_lint.host.config import Config
+from smem_lint.source.modules import Repository, SourceModule, dotted_name
+from smem_lint.specialization import Specialization
+
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
+_POINTER = "*bf16"
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """``assumed`` says, in words, what neither the source nor the command line gave."""
+
+    specialization: Specialization
+    assumed: tuple[str, ...]
+
+
+def find_base(
+    path: Path, kernel: str, roots: Sequence[Path], values: Mapping[str, Any], settings: Settings, device: Device,
+) -> Base:  # fmt: skip
+    """The launch of ``kernel`` that agrees with most of ``values``, with ``values`` set; raises UsageError."""
+    repository = Repository(roots)
+    file = repository.relative(path)
+    module = repository.module(file)
+    if module is None:
+        problem = repository.problems.get(file)
+        raise UsageError(f"{path}:{(problem.line if problem else 0) or 1}: {problem.message if problem else 'cannot be read'}")
+    function = module.find_function(kernel)
+    if function is None:
+        raise UsageError(f"{path}: no kernel is called {kernel!r}; it has {', '.join(_kernels(module)) or 'none'}")
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)]
+    unknown = [name for name in values if name not in names and name not in _OPTIONS]
+    if unknown:
+        raise UsageError(f"{kernel} has no argument or option called {unknown[0]!r}; it has {', '.join(names)}")
+    launched = _launched(repository, file, kernel, values, settings, device)
+    if launched is not None:
+        specialization = launched.specialization(device.capability)
+        assert specialization is not None
+        return Base(changed(specialization, values), tuple(launched.when))
+    return _assumed(file, function, names, values, device)
+
+
+def _kernels(module: SourceModule) -> list[str]:
+    from smem_lint.source.modules import jit_kind
+
+    return [entry.node.name for entry in module.functions if jit_kind(entry.node, module, module.repository) == "jit"]
+
+
+def _launched(
+    repository: Repository, file: str, kernel: str, values: Mapping[str, Any], settings: Settings, device: Device
+) -> Config | None:
+    """Of the configs that the file's own host code can launch, the one that agrees best."""
+    found = [
+        one
+        for one in resolved(repository, [file], device.capability, settings)
+        if isinstance(one, Config) and one.kernel == kernel and not one.unresolved
+    ]
+    return max(found, key=lambda one: (_agreement(one, values), -len(one.when)), default=None)
+
+
+def _agreement(config: Config, values: Mapping[str, Any]) -> int:
+    known = {**config.types, **config.constexprs, **config.options}
+    return sum(known.get(name) == value for name, value in values.items())
+
+
+def _assumed(file: str, function: ast.FunctionDef, names: Sequence[str], values: Mapping[str, Any], device: Device) -> Base:
+    constant, defaults = _constants(function)
+    signature: dict[str, str] = {}
+    constexprs: dict[str, Any] = {}
+    attrs: dict[str, dict[str, int]] = {}
+    pointers = _pointers(function)
+    assumed = []
+    for name in names:
+        value = values.get(name, defaults.get(name))
+        if name in constant or (name in values and not isinstance(value, str)) or (name in defaults and value is None):
+            if name not in values and name not in defaults:
+                raise UsageError(f"{function.name}: no launch was found that tells {name}; give {name}=VALUE")
+            signature[name], constexprs[name] = "constexpr", value
+            continue
+        kind = value if isinstance(value, str) else (_POINTER if name in pointers else "i32")
+        signature[name] = kind
+        attrs[name] = {"tt.divisibility": 16} if kind.startswith("*") or kind in ("i32", "i64") else {}
+        if name not in values:
+            assumed.append(f"{name}: {kind}")
+    options = {name: values[name] for name in _OPTIONS if name in values}
+    base = Specialization(file, function.name, signature, constexprs, attrs, capability=device.capability)
+    note = f"no launch was found: {', '.join(assumed)}, aligned to 16" if assumed else "no launch was found"
+    return Base(changed(base, options), (note,))
+
+
+def _constants(function: ast.FunctionDef) -> tuple[set[str], dict[str, Any]]:
+    """The arguments that are annotated ``constexpr``, and the literal defaults."""
+    arguments = [*function.args.posonlyargs, *function.args.args]
+    pairs = list(zip(reversed(arguments), reversed(function.args.defaults), strict=False))
+    pairs += [(one, default) for one, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True) if default is not None]
+    every = [*arguments, *function.args.kwonlyargs]
+    constant = {one.arg for one in every if (dotted_name(one.annotation) or "").endswith("constexpr")}
+    return constant, {one.arg: default.value for one, default in pairs if isinstance(default, ast.Constant)}
+
+
+def _pointers(function: ast.FunctionDef) -> set[str]:
+    """Arguments that something is loaded from or stored to: the base of the address in ``tl.load(base + …)``, through names."""
+    reached: set[str] = set()
+    assigned: dict[str, list[ast.expr]] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            assigned.setdefault(node.targets[0].id, []).append(node.value)
+        if isinstance(node, ast.Call) and node.args and (dotted_name(node.func) or "").rpartition(".")[2] in _ACCESS:
+            reached |= _leftmost(node.args[0])
+    pending = list(reached)
+    while pending:
+        for value in assigned.get(pending.pop(), ()):
+            new = _leftmost(value) - reached
+            reached |= new
+            pending += new
+    return reached
+
+
+_ACCESS = ("load", "store", "make_block_ptr", "make_tensor_descriptor", "atomic_add", "atomic_max", "atomic_min", "atomic_cas", "atomic_xchg")
+
+
+def _leftmost(node: ast.expr) -> set[str]:
+    while isinstance(node, ast.BinOp):
+        node = node.left
+    return {node.id} if isinstance(node, ast.Name) else set()
