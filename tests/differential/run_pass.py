@@ -31,6 +31,7 @@ _CLEANUP = "smem_lint.tile.cleanup."
 _PASSES = "smem_lint.passes."
 REGISTRY = {
     "inliner": _CLEANUP + "inliner:run",
+    "gluon_inliner": _CLEANUP + "gluon_inliner:run",
     "canonicalizer": _PASSES + "canonicalize:run",
     "combine": _CLEANUP + "combine:run",
     "reorder_broadcast": _CLEANUP + "reorder_broadcast:run",
@@ -86,12 +87,17 @@ def cases(dumps: Path, name: str, only: str = "*") -> Iterator[Case]:
             continue
         record_file = folder / "record.json"
         record = json.loads(record_file.read_text()) if record_file.exists() else {}
-        newest = None
+        newest, lowered = None, False
         for line in order.read_text().splitlines():
             match = re.match(r"(\d+) (\w+)( +\(no change\))?$", line)
             assert match is not None, line
+            ran = match.group(2)
+            if ran == "convert_to_ttgpuir":
+                lowered = True
+            elif ran == "inliner" and lowered:
+                ran = "gluon_inliner"
             written = None if match.group(3) else folder / f"{match.group(1)}-{match.group(2)}.mlir"
-            if match.group(2) == name and newest is not None:
+            if ran == name and newest is not None:
                 yield Case(folder.name, int(match.group(1)), newest, written, record)
             newest = written or newest
 

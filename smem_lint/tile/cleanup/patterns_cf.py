@@ -141,7 +141,7 @@ def _uniform_arguments(op: Op, rewriter: Rewriter) -> bool:
     changed = False
     for target in op.successors:
         branches = predecessors(target)
-        if len({id(branch.block) for branch, _ in branches}) < 2:
+        if len({branch.block for branch, _ in branches}) < 2:
             continue
         for arg in target.args:
             given = {successor_operands(branch, index)[arg.index] for branch, index in branches}

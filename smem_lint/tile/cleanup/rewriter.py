@@ -13,7 +13,7 @@ from typing import Any
 
 from smem_lint.tile.cleanup.fold import COMMUTATIVE, FOLDS, IN_PLACE, fold
 from smem_lint.tile.cleanup.numbers import POISON, Const, constant_key
-from smem_lint.tile.cleanup.regions import simplify_regions
+from smem_lint.tile.cleanup.regions import simplify_region
 from smem_lint.tile.effects import CONSTANTS, is_trivially_dead
 from smem_lint.tile.ir import Block, Op, Value
 from smem_lint.tile.types import Type
@@ -54,7 +54,7 @@ class Rewriter:
     ``layouts`` answers for encodings (``passes`` supplies it); None in programs that have none.
     """
 
-    __slots__ = ("changed", "constants", "current", "entry", "function", "layouts", "list", "patterns", "place")
+    __slots__ = ("branching", "changed", "constants", "current", "entry", "function", "layouts", "list", "patterns", "place")
 
     def __init__(self, function: Op, patterns: Patterns, layouts: Any = None) -> None:
         self.function, self.patterns, self.layouts = function, patterns, layouts
@@ -64,6 +64,7 @@ class Rewriter:
         self.place: dict[Op, int] = {}
         self.changed = False
         self.current: Op | None = None
+        self.branching: list[Op] = []
 
     # The worklist
 
@@ -188,11 +189,14 @@ class Rewriter:
         return True
 
     def _populate(self, top_down: bool) -> None:
-        self.list, self.place, order = [], {}, []
+        self.list, self.place, self.branching = [], {}, []
+        order = []
         for op in list(self.function.walk() if top_down else self.function.walk_post()):
             if op is self.function or (op.name in CONSTANTS and not self._adopt_constant(op)):
                 continue
             order.append(op)
+            if op.name == "tt.map_elementwise":
+                self.branching.append(op)
         if top_down:
             order.reverse()
         self.list = order  # type: ignore[assignment]
@@ -242,6 +246,14 @@ class Rewriter:
         self._process()
         return self.changed
 
+    def _simplify_regions(self, merge_blocks: bool) -> None:
+        regions = [self.function.regions[0]]
+        regions += [region for op in self.branching if op.block is not None for region in op.regions]
+        for region in regions:
+            if len(region.blocks) > 1 and simplify_region(region, merge_blocks):
+                self.changed = True
+                self.constants = {key: op for key, op in self.constants.items() if op.block is not None}
+
     def run(self, top_down: bool, merge_blocks: bool) -> bool:
         """Rewrite until nothing changes (at most ten rounds, as MLIR does); whether anything did."""
         any_change = False
@@ -250,9 +262,7 @@ class Rewriter:
             self._populate(top_down)
             self.changed = False
             self._process()
-            if simplify_regions(self.function, merge_blocks):
-                self.changed = True
-                self.constants = {key: op for key, op in self.constants.items() if op.block is not None}
+            self._simplify_regions(merge_blocks)
             if not self.changed:
                 break
             any_change = True
