@@ -106,7 +106,8 @@ def _constants(function: ast.FunctionDef) -> tuple[set[str], dict[str, Any]]:
     """The arguments that are annotated ``constexpr``, and the literal defaults."""
     arguments = [*function.args.posonlyargs, *function.args.args]
     pairs = list(zip(reversed(arguments), reversed(function.args.defaults), strict=False))
-    pairs += [(one, default) for one, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True) if default is not None]
+    keywords = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
+    pairs += [(one, default) for one, default in keywords if default is not None]
     every = [*arguments, *function.args.kwonlyargs]
     constant = {one.arg for one in every if (dotted_name(one.annotation) or "").endswith("constexpr")}
     return constant, {one.arg: default.value for one, default in pairs if isinstance(default, ast.Constant)}
@@ -130,7 +131,9 @@ def _pointers(function: ast.FunctionDef) -> set[str]:
     return reached
 
 
-_ACCESS = ("load", "store", "make_block_ptr", "make_tensor_descriptor", "atomic_add", "atomic_max", "atomic_min", "atomic_cas", "atomic_xchg")
+_ACCESS = (
+    "load", "store", "make_block_ptr", "make_tensor_descriptor", "atomic_add", "atomic_max", "atomic_min", "atomic_cas", "atomic_xchg",
+)  # fmt: skip
 
 
 def _leftmost(node: ast.expr) -> set[str]:
