@@ -15,6 +15,9 @@ _SCRATCH = {
     "ttng.tensormap_create": "tensor map",
 }  # fmt: skip
 
+_COPIES = ("ttg.async_copy_global_to_local", "ttng.async_tma_copy_global_to_local", "ttg.local_store")
+_TRACED = 200
+
 
 def reported(allocation: Allocation) -> tuple[Buffer, ...]:
     """The buffers of the function that needs most, largest first."""
@@ -25,7 +28,35 @@ def reported(allocation: Allocation) -> tuple[Buffer, ...]:
 def _reported(one: Allocated) -> Buffer:
     op = one.op
     kind, what = _kind(one)
-    return Buffer(one.offset, one.size, kind, op.name, what, _name(op), op.line, one.start, one.end)
+    origin = _origin(op)
+    return Buffer(one.offset, one.size, kind, op.name, what, _name(origin), origin.line or op.line, one.start, one.end)
+
+
+def _origin(op: Op) -> Op:
+    """The operation that a reader would name: the load behind a staged ring or an operand, else the operation itself."""
+    if op.name != "ttg.local_alloc":
+        return op
+    if op.operands:
+        return _load_behind(op.operands[0]) or op
+    copies = (user for result in op.results for view in result.users for inner in view.results for user in inner.users)
+    return next((user for user in copies if user.name in _COPIES), op)
+
+
+def _load_behind(value: Value) -> Op | None:
+    """The only load that a tile is computed from, through casts, scales and layout changes."""
+    found, pending, seen = None, [value], 0
+    while pending and seen < _TRACED:
+        op = pending.pop().op
+        seen += 1
+        if op is None or not isinstance(op.results[0].type, Tensor):
+            continue
+        if op.name in ("tt.load", "ttg.local_load", "tt.descriptor_load"):
+            if found is not None and found is not op:
+                return None
+            found = op
+        elif op.name not in ("tt.dot", "tt.reduce", "tt.scan", "scf.for", "scf.if", "scf.while", "tt.splat", "arith.constant"):
+            pending += op.operands
+    return found
 
 
 def _kind(one: Allocated) -> tuple[str, str]:
