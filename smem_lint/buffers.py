@@ -29,6 +29,8 @@ def _reported(one: Allocated) -> Buffer:
     op = one.op
     kind, what = _kind(one)
     origin = _origin(op)
+    if kind == "operand" and origin is not op and _element(origin.results[0].type) != _element(op.result.type):
+        what += f" (from {_element(origin.results[0].type)})"
     return Buffer(one.offset, one.size, kind, op.name, what, _name(origin), origin.line or op.line, one.start, one.end)
 
 
