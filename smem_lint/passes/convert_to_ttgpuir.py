@@ -33,6 +33,7 @@ def run(module: Module) -> None:
     conversion = _Conversion(module.num_warps)
     for function in module.functions:
         conversion.function(function)
+    conversion.relink()
 
 
 class _Conversion:
@@ -57,6 +58,19 @@ class _Conversion:
                     if default is not value:
                         op.set_operand(index, default)
             _PATTERNS.get(op.name, _Conversion.generic)(self, op)
+
+    def relink(self) -> None:
+        """Order uses as MLIR leaves them: it puts a cast where a default layout is wanted, and a conversion in its place at last.
+
+        So the conversion is the newest user of its value, and its own users have changed their order. Layouts spread to the
+        newest users first (``remove_layout_conversions``), which decides between layouts that reach a value on several ways.
+        """
+        for value, default in self.defaults.items():
+            if default is not value and default.op is not None:
+                default.uses = dict.fromkeys(reversed(default.uses))
+                use = default.op.operand_uses[0]
+                del value.uses[use]
+                value.uses[use] = None
 
     def folds(self, op: Op) -> bool:
         """MLIR folds an operation on tensors before it converts it; whether that made an end of it."""
