@@ -75,6 +75,9 @@ def _subi(op: Op) -> Any:
             return [add.operands[0]]
         if b is add.operands[0]:
             return [add.operands[1]]
+    sub = defined_by(b, "arith.subi")
+    if sub is not None and a is sub.operands[0]:
+        return [sub.operands[1]]
     return constants(op, lambda x, y, bits: x - y)
 
 

@@ -79,9 +79,24 @@ class _Motion:
         return op.results[0]
 
 
+class _PureMotion(_Motion):
+    """MLIR's own motion, which leaves loads alone."""
+
+    def movable(self, op: Op) -> bool:
+        return op.name not in TERMINATORS and is_memory_effect_free(op) and is_speculatable(op)
+
+
+def hoist_invariant(loop: Op) -> None:
+    """Move what is invariant and touches no memory out of one loop (MLIR's ``moveLoopInvariantCode``)."""
+    _hoist(_PureMotion(loop), loop)
+
+
 def hoist(loop: Op) -> None:
-    """Move what is invariant out of one loop, operations before what uses them."""
-    motion = _Motion(loop)
+    """Move what is invariant, loads included, out of one loop (Triton's motion)."""
+    _hoist(_Motion(loop), loop)
+
+
+def _hoist(motion: _Motion, loop: Op) -> None:
     for region in loop.regions:
         queue = [op for block in region.blocks for op in block]
         at = 0
