@@ -20,16 +20,15 @@ _THREADS_PER_WARP = 32
 def run(module: Module) -> None:
     """Coalesce the copies of small tensors, and split those whose threads hold more neighbours than one copy takes."""
     accesses = accesses_of(module)
-    choice = Choice(module, accesses) if any(op.name == ASYNC_COPY for op in accesses) else None
-    coalesced = {} if choice is None else {op: choice.encoding(op) for op in accesses if op.name == ASYNC_COPY}
+    small = [op for op in accesses if op.name == ASYNC_COPY and _is_small(op, module.num_warps)]
+    coalesced: dict[Op, Blocked] = {}
+    if small:
+        choice = Choice(module, accesses)
+        coalesced = {op: choice.encoding(op) for op in small}
 
     def cheap(op: Op, rewriter: Rewriter) -> bool:
-        """Larger tensors are coalesced already; below 32 bits there is no asynchronous copy of single elements."""
-        source, target = op.operands[0].type, op.operands[1].type
-        if source.numel >= module.num_warps * _THREADS_PER_WARP or target.element.bits < 32:
-            return False
         encoding = coalesced.get(op)
-        if encoding is None or encoding is source.encoding:
+        if encoding is None or encoding is op.operands[0].type.encoding:
             return False
         _retarget(op, encoding, rewriter)
         return True
@@ -50,6 +49,12 @@ def run(module: Module) -> None:
 
     for function in module.functions:
         rewrite(function, {ASYNC_COPY: (cheap, clip)})
+
+
+def _is_small(copy: Op, num_warps: int) -> bool:
+    """Larger tensors are coalesced already; below 32 bits there is no asynchronous copy of single elements."""
+    source, target = copy.operands[0].type, copy.operands[1].type
+    return bool(source.numel < num_warps * _THREADS_PER_WARP and target.element.bits >= 32)
 
 
 def _retarget(copy: Op, encoding: Blocked, rewriter: Rewriter) -> None:
