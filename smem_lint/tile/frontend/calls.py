@@ -99,6 +99,8 @@ def call_jit(v: Visitor, function: FunctionRef, args: list[Any], kwargs: dict[st
     if v.depth >= MAX_DEPTH:
         v.refuse(f"calls of {function.name} are nested too deeply")
     bound = bind(function.node, args, kwargs, lambda node: default_value(v, function, node))
+    for parameter in function.node.args.kwonlyargs:
+        del bound[parameter.arg]  # Triton does not bind these: the name is unknown in the body
     if not function.noinline and "blocks" not in function.cache:
         try:
             result = _inline(v, function, bound)

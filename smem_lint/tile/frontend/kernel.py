@@ -62,6 +62,7 @@ def _visit_kernel(v: Visitor, node: ast.FunctionDef, spec: Specialization) -> No
     op = open_function(v, spec.kernel, "public", False, types)
     op.attrs["arg_attrs"] = tuple(attrs)
     source = iter(op.body.args)
+    keyword_only = {parameter.arg for parameter in node.args.kwonlyargs}
     for name, type_ in arguments.items():
         if type_ is None:
             value = constant_argument(spec.constexprs.get(name))
@@ -69,7 +70,8 @@ def _visit_kernel(v: Visitor, node: ast.FunctionDef, spec: Specialization) -> No
             value = _argument(type_, source)
             for part in flatten(value):
                 part.name = part.name or name
-        v.define(name, value)
+        if name not in keyword_only:  # Triton does not bind these: the name is unknown in the body
+            v.define(name, value)
     v.run(node.body)
     if any(flatten(value) for value, _ in v.returns):
         raise KernelError("a kernel cannot return a value")

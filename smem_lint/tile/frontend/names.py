@@ -35,7 +35,7 @@ class Scope:
 
     def __init__(self, session: Session, module: SourceModule, function: ast.FunctionDef | None) -> None:
         self.session, self.module, self.function = session, module, function
-        self._found: dict[str, Any] = {}
+        self._found: dict[tuple[str, bool], Any] = {}
         self._owners: tuple[ast.stmt, ...] = ()
         if function is not None:
             for entry in module.function_entries(function.name):
@@ -43,20 +43,23 @@ class Scope:
                     self._owners = entry.owners
 
     def lookup(self, name: str, any_global: bool = False) -> Any:
-        """The value of ``name``; raises KernelError where there is none, Unsupported where it is not known."""
-        value = self._found.get(name, _MISSING)
+        """The value of ``name``; raises KernelError where there is none, Unsupported where it is not known.
+
+        ``any_global``: default values of parameters and compile-time functions may read globals that a kernel may not.
+        """
+        value = self._found.get((name, any_global), _MISSING)
         if value is _MISSING:
-            value = self._found[name] = self._find(name)
+            value = self._found[name, any_global] = self._find(name, any_global)
         if isinstance(value, Exception):
             raise type(value)(*value.args)
         return value
 
-    def _find(self, name: str) -> Any:
+    def _find(self, name: str, any_global: bool) -> Any:
         try:
             enclosing = self._enclosing(name)
             if enclosing is not _MISSING:
                 return enclosing
-            return self.resolve(name)
+            return self.resolve(name, any_global)
         except (KernelError, Unsupported) as error:
             return error
 
@@ -70,8 +73,8 @@ class Scope:
                     return self._function(node, self.module)
         return _MISSING
 
-    def resolve(self, name: str) -> Any:
-        """The value of a module-level name."""
+    def resolve(self, name: str, any_global: bool) -> Any:
+        """The value of a module-level name; unless ``any_global``, plain numbers are refused."""
         meanings = self.session.repository.resolve_all(self.module, name)
         if not meanings:
             found = PYTHON_NAMES.get(name, _MISSING)
@@ -86,6 +89,8 @@ class Scope:
                 return Namespace(meaning.dotted, meaning)
             if isinstance(meaning.node, ast.FunctionDef):
                 return self._function(meaning.node, meaning.module)
+            if not any_global and _is_plain_number(meaning.binding.value):
+                raise KernelError(f"the global {name} is not a tl.constexpr")
         return self._value(self.session.program.module_value(self.module, name), name)
 
     def _value(self, value: Any, name: str) -> Any:
@@ -117,6 +122,15 @@ class Scope:
                 raise Unsupported(f"a call to {node.name}, which is not a jit function")
             known[key] = FunctionRef(node.name, module, node, "jit" if kind == "jit" else "constexpr", _is_noinline(node))
         return known[key]
+
+
+def _is_plain_number(node: ast.expr | None) -> bool:
+    """Whether a global's value is a number or text by its looks, which Triton does not let a kernel read."""
+    if isinstance(node, ast.Constant):
+        return node.value is not None
+    if isinstance(node, ast.UnaryOp):
+        return _is_plain_number(node.operand)
+    return isinstance(node, ast.BinOp) and _is_plain_number(node.left) and _is_plain_number(node.right)
 
 
 def external(dotted: str) -> Any:
