@@ -19,7 +19,7 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,19 +87,29 @@ def cases(dumps: Path, name: str, only: str = "*") -> Iterator[Case]:
             continue
         record_file = folder / "record.json"
         record = json.loads(record_file.read_text()) if record_file.exists() else {}
-        newest, lowered = None, False
-        for line in order.read_text().splitlines():
-            match = re.match(r"(\d+) (\w+)( +\(no change\))?$", line)
-            assert match is not None, line
-            ran = match.group(2)
-            if ran == "convert_to_ttgpuir":
-                lowered = True
-            elif ran == "inliner" and lowered:
-                ran = "gluon_inliner"
-            written = None if match.group(3) else folder / f"{match.group(1)}-{match.group(2)}.mlir"
+        newest = None
+        for ran, number, unchanged in ordered(order.read_text().splitlines()):
+            written = None if unchanged else next(folder.glob(f"{number}-*.mlir"))
             if ran == name and newest is not None:
-                yield Case(folder.name, int(match.group(1)), newest, written, record)
+                yield Case(folder.name, int(number), newest, written, record)
             newest = written or newest
+
+
+def ordered(lines: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
+    """Name, number and "changed nothing" of each pass of passes.txt; the inliner before allocation is ``gluon_inliner``."""
+    lowered = False
+    for line in lines:
+        match = re.match(r"(\d+) (\w+)( +\(no change\))?$", line)
+        assert match is not None, line
+        ran = match.group(2)
+        lowered |= ran == "convert_to_ttgpuir"
+        yield "gluon_inliner" if ran == "inliner" and lowered else ran, match.group(1), bool(match.group(3))
+
+
+def named(steps: Sequence[Any]) -> list[tuple[str, Any]]:
+    """Steps of ``smem_lint.verify.oracle`` with their names in REGISTRY."""
+    lines = [f"{number:02d} {step.name}" for number, step in enumerate(steps)]
+    return [(name, step) for (name, _, _), step in zip(ordered(lines), steps, strict=True)]
 
 
 def load(path: Path, record: dict[str, Any]) -> Module:
