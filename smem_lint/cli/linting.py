@@ -184,9 +184,10 @@ def recorded(path: Path) -> list[Config]:
 
 def _recorded(one: Specialization) -> Config:
     return Config(
-        file=one.file, line=1, column=0, kernel=one.kernel, kernel_file=one.file, kernel_line=0, origin="launch", index=None, of=None,
-        constexprs=dict(one.constexprs), types=dict(one.signature), attrs=dict(one.attrs), unresolved=(), when=(), guarded=False,
-        options={"num_warps": one.num_warps, "num_stages": one.num_stages, "num_ctas": one.num_ctas},
+        file=one.file, line=1, column=0, kernel=one.kernel, kernel_file=one.file, kernel_line=0, origin="launch",
+        constexprs=dict(one.constexprs), types={name: kind for name, kind in one.signature.items() if kind != "constexpr"},
+        attrs=dict(one.attrs), arguments=tuple(one.signature),
+        options={"num_warps": one.num_warps, "num_stages": one.num_stages, "num_ctas": one.num_ctas, "maxnreg": one.maxnreg},
     )  # fmt: skip
 
 

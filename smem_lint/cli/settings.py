@@ -43,7 +43,7 @@ def _from_arguments(arguments: argparse.Namespace, settings: Settings) -> dict[s
 
 
 def _assumed(given: list[str]) -> dict[str, Any]:
-    found = {}
+    found: dict[str, Any] = {}
     for text in given:
         read = pairs(text)
         if not read:

@@ -18,8 +18,8 @@ def render(report: Report, options: Options) -> str:
         suite = ElementTree.SubElement(root, "testsuite", name=_xml(file), tests=str(len(indices)), failures=str(len(indices)))
         for index in indices:
             finding = failing[index]
-            place = {"classname": _xml(file), "file": _xml(file), "line": str(finding.line)}
-            case = ElementTree.SubElement(suite, "testcase", name=finding.rule, **place)
+            place = {"name": finding.rule, "classname": _xml(file), "file": _xml(file), "line": str(finding.line)}
+            case = ElementTree.SubElement(suite, "testcase", place)
             failure = ElementTree.SubElement(case, "failure", message=_xml(finding.message), type=finding.severity)
             failure.text = _xml(f"{file}:{finding.line}:{finding.column + 1}: {finding.rule} {finding.message}")
     if not failing:

@@ -5,19 +5,23 @@ compiler goes no further than shared-memory allocation where its passes are know
 No GPU is asked for. Standard output carries answers alone: what the compiler prints goes to standard error.
 """
 
+from __future__ import annotations
+
 import importlib
+import inspect
 import json
 import os
 import re
 import resource
 import sys
 import types
+from typing import Any
 
 
-
-def main():
-    sys.modules["smem_lint_cut"] = types.ModuleType("smem_lint_cut")
-    sys.modules["smem_lint_cut"].outside = _outside
+def main() -> None:
+    outside = types.ModuleType("smem_lint_cut")
+    outside.outside = _outside  # type: ignore[attr-defined]
+    sys.modules["smem_lint_cut"] = outside
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     if len(sys.argv) > 1 and int(sys.argv[1]):
@@ -36,7 +40,7 @@ def main():
         answers.flush()
 
 
-def _hello():
+def _hello() -> dict[str, Any]:
     try:
         import triton
     except Exception as error:
@@ -44,15 +48,17 @@ def _hello():
     return {"triton": triton.__version__}
 
 
-def _told(error):
-    text = str(error).strip()
-    causes = [line for line in text.splitlines() if line.strip()]
-    # A compilation error shows the source first and ends with its cause.
-    last = causes[-1] if causes else ""
-    return f"{type(error).__name__}: {last or repr(error)}"[:500] if len(text) > 500 else f"{type(error).__name__}: {text}"
+def _told(error: BaseException) -> str:
+    """One line: a compilation error shows the source first and ends with its cause."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    place = re.match(r"at (\d+):(\d+):$", lines[0])
+    where = f" (line {place.group(1)} of the function)" if place else ""
+    return f"{type(error).__name__}: {lines[-1][:400]}{where}"
 
 
-def _compile(request):
+def _compile(request: dict[str, Any]) -> dict[str, Any]:
     kernel = _load(request)
     record = request["record"]
     source, target, backend, options = _prepare(kernel, record)
@@ -68,8 +74,12 @@ class _PassesDiffer(Exception):
     pass
 
 
-def _outside(dotted):
-    """What a name of triton (or ``math``) stands for; None where this version has no such name, as behind a ``try`` import."""
+def _outside(*dotted: str) -> Any:
+    """What a name of triton (or ``math``) stands for, the first of several that this version has; None where it has none."""
+    return next((found for one in dotted if (found := _named(one)) is not None), None)
+
+
+def _named(dotted: str) -> Any:
     first, *rest = dotted.split(".")
     found = importlib.import_module(first)
     for place, part in enumerate(rest, 1):
@@ -82,7 +92,7 @@ def _outside(dotted):
     return found
 
 
-def _load(request):
+def _load(request: dict[str, Any]) -> Any:
     """The kernel's JITFunction, out of modules that hold nothing but jit functions and constants."""
     for name in [name for name in sys.modules if name.startswith("cut_")]:
         del sys.modules[name]
@@ -91,14 +101,14 @@ def _load(request):
     return getattr(importlib.import_module(request["main"]), request["kernel"])
 
 
-def _type(name):
+def _type(name: str) -> Any:
     import triton.language as tl
 
     spelled = {"fp8e4nv": "float8e4nv", "fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}.get(name, name)
     return getattr(tl, spelled, None) or getattr(tl, spelled.replace("fp", "float"))
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     if isinstance(value, dict) and "dtype" in value:
         return _type(value["dtype"])
     if isinstance(value, list):
@@ -106,7 +116,7 @@ def _plain(value):
     return value
 
 
-def _prepare(kernel, record):
+def _prepare(kernel: Any, record: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
     from triton.compiler.compiler import make_backend
@@ -124,18 +134,17 @@ def _prepare(kernel, record):
     return ASTSource(kernel, dict(record["signature"]), constants, facts), target, backend, options
 
 
-def _to_allocation(source, target, backend, options):
+def _to_allocation(source: Any, target: Any, backend: Any, options: Any) -> dict[str, Any]:
     from triton._C.libtriton import ir, nvidia, passes
 
     context = ir.context()
     ir.load_dialects(context)
     backend.load_dialects(context)
     generate, modules = backend.get_codegen_implementation(options), backend.get_module_map()
-    try:
-        module = source.make_ir(target, options, generate, modules, context)
-    except TypeError:  # before 3.6
-        module = source.make_ir(options, generate, modules, context)
-    metadata = {}
+    # Triton before 3.6 is not told the target.
+    given = (target, options) if "target" in inspect.signature(source.make_ir).parameters else (options,)
+    module = source.make_ir(*given, generate, modules, context)
+    metadata: dict[str, Any] = {}
     module = backend.make_ttir(module, metadata, options, target.arch)
     module = backend.make_ttgir(module, metadata, options, target.arch)
     manager = ir.pass_manager(context)
@@ -159,11 +168,11 @@ def _to_allocation(source, target, backend, options):
     return {"shared": module.get_int_attr("ttg.shared"), "ir": _without_locations(module, text), "lines": _lines(text)}
 
 
-def _without_locations(module, text):
-    return module.str_nodebug() if hasattr(module, "str_nodebug") else text
+def _without_locations(module: Any, text: str) -> str:
+    return str(module.str_nodebug()) if hasattr(module, "str_nodebug") else text
 
 
-def _full(source, target, record):
+def _full(source: Any, target: Any, record: dict[str, Any]) -> dict[str, Any]:
     import triton
 
     options = {name: record[name] for name in ("num_warps", "num_stages", "num_ctas", "maxnreg") if record.get(name)}
@@ -171,11 +180,11 @@ def _full(source, target, record):
     return {"shared": compiled.metadata.shared, "ir": "", "lines": []}
 
 
-def _lines(text):
+def _lines(text: str) -> list[int | None]:
     """The source line of each operation that owns an allocation, in the order of the text (None: unknown)."""
     aliases = dict(re.findall(r"^(#loc\w*) = loc\((.*)\)$", text, re.M))
 
-    def line_of(location, depth=0):
+    def line_of(location: str, depth: int = 0) -> int | None:
         place = re.search(r'"[^"]*":(\d+):\d+', location)
         if place:
             return int(place.group(1))

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import queue
+import re
 import select
 import subprocess
 import sys
@@ -33,6 +34,7 @@ from smem_lint.verify.cut import CannotCut, Cut, cut
 NAME = "compiler"
 _CHILD = Path(__file__).with_name("compile_child.py")
 _SCHEMA = 2
+_TELLING = re.compile(r"Assertion `|LLVM ERROR|\berror: |MemoryError|cannot allocate memory", re.IGNORECASE)
 
 
 class CompilerUnavailable(RuntimeError):
@@ -208,8 +210,11 @@ class _Child:
             self.process.stdin.flush()
         except OSError:
             return {"error": f"the compiler's process ended: {self._last_words()}", "transient": True}
+        before = os.fstat(self.log.fileno()).st_size
         answer = self._read(self.limits.seconds)
         if answer is not None:
+            if "PassManager::run failed" in str(answer.get("error")):
+                answer["error"] = f"{answer['error']}: {self._last_words(before)}"
             return answer
         if self.process.poll() is None:
             return {"error": f"the compiler took longer than {self.limits.seconds:g} s", "transient": True}
@@ -229,14 +234,19 @@ class _Child:
                 return None
             self.pending += chunk
         line, _, self.pending = self.pending.partition(b"\n")
-        answer = json.loads(line)
-        return answer if isinstance(answer, dict) else None
+        try:
+            answer = json.loads(line)
+        except ValueError:
+            answer = None
+        return answer if isinstance(answer, dict) else {"error": "the compiler's process answered nonsense", "transient": True}
 
-    def _last_words(self) -> str:
-        self.log.seek(0, os.SEEK_END)
-        self.log.seek(max(0, self.log.tell() - 2000))
+    def _last_words(self, since: int = 0) -> str:
+        """What the compiler said went wrong: an assertion or an error, else its last line."""
+        end = self.log.seek(0, os.SEEK_END)
+        self.log.seek(max(since, end - 100_000))
         lines = self.log.read().decode("utf8", "replace").strip().splitlines()
-        return lines[-1][:200] if lines else "no message"
+        telling = [line for line in lines if _TELLING.search(line)]
+        return (telling or lines or ["no message"])[0 if telling else -1].strip()[-300:]
 
     def close(self) -> None:
         with contextlib.suppress(OSError):

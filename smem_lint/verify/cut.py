@@ -102,7 +102,7 @@ class _Cutter:
         piece.names.add(dotted)
         meaning = self.repository.resolve(module, first)
         if isinstance(meaning, External):
-            self._external(piece, first, meaning)
+            self._external(module, piece, first)
         elif isinstance(meaning, SourceModule):
             self._of_module(module, piece, dotted, meaning)
         elif isinstance(meaning, Definition):
@@ -110,12 +110,14 @@ class _Cutter:
         else:
             self._local(module, piece, first)
 
-    def _external(self, piece: _Piece, name: str, meaning: External) -> None:
-        parts = meaning.dotted.split(".")
-        if parts[0] not in _SAFE_OUTSIDE:
-            self.missing.append(f"{name} ({meaning.dotted})")
+    def _external(self, module: SourceModule, piece: _Piece, name: str) -> None:
+        """A name from outside; of several that branches of the source choose between, the first that the compiler has."""
+        dotted = [one.dotted for one in self.repository.resolve_all(module, name) if isinstance(one, External)]
+        safe = [one for one in dotted if one.partition(".")[0] in _SAFE_OUTSIDE]
+        if safe:
+            piece.header.append(f"{name} = _outside({', '.join(map(repr, safe))})")
         else:
-            piece.header.append(f"{name} = _outside({meaning.dotted!r})")
+            self.missing.append(f"{name} ({dotted[0]})")
 
     def _of_module(self, module: SourceModule, piece: _Piece, dotted: str, meaning: SourceModule) -> None:
         name, _, rest = dotted.partition(".")
