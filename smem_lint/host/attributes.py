@@ -40,6 +40,8 @@ def attribute(run: Evaluation, value: Any, name: str, line: int) -> Any:
         if spread is not None:
             return spread
         value = run.path.concrete(value)
+    if isinstance(value, Symbol) and value.kind == "later":
+        value = run.definite(value)
     if isinstance(value, SourceModule):
         return run.program.module_attribute(run, value, name)
     if isinstance(value, Outside):
@@ -70,6 +72,8 @@ def attribute(run: Evaluation, value: Any, name: str, line: int) -> Any:
     if isinstance(value, (int, float, str, list, dict, tuple, set, frozenset, range, bytes)):
         if hasattr(value, name):
             return Bound(value, name)
+        if name == "value":  # of a ``tl.constexpr``, which is held as its value
+            return value
         raise Raised("AttributeError")
     if value is None:
         raise Raised("AttributeError")

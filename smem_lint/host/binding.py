@@ -115,6 +115,7 @@ class _Shared:
             index=index,
             of=of,
             constexprs=constexprs,
+            assumed=tuple(name for name in constexprs if name in values and self._rests_on_sizes(values[name])),
             options=options,
             types=types,
             attrs=attrs,
@@ -125,6 +126,12 @@ class _Shared:
             tuned=tuned,
             arguments=facts.names,
         )
+
+    def _rests_on_sizes(self, value: Any) -> bool:
+        """Whether a value was worked out from something that the host code leaves open (a flag that it tests is not)."""
+        while isinstance(value, Symbol) and value.kind == "if":
+            value = value.operands[1 if self.path.truth(value.operands[0]) else 2]
+        return isinstance(value, Symbol) and value.kind not in ("is", "is not", "not", "and", "or")
 
     def _heuristics(self, values: dict[str, Any], entry: TunedConfig | None) -> None:
         table = {**values, **(entry.kwargs if entry is not None else {})}

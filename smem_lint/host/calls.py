@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from smem_lint.host import builtin, outside, platform
 from smem_lint.host.attributes import tensor_like
-from smem_lint.host.limits import Raised, TooMuch
+from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.operators import either
 from smem_lint.host.values import (
     UNKNOWN,
@@ -104,6 +104,38 @@ def call_function(run: Evaluation, function: Function, args: Sequence[Any], kwar
     """Enter a function of the repository; its result, or an unknown value where it cannot be followed."""
     name = function.name
     known = platform.function(run.program.target, name)
+    if run.depth >= run.path.limits.depth or run.active.count(function.node) >= 8:
+        return known if known is not UNKNOWN else unknown_call(name, args, kwargs, None)
+    if run.watch is not None and run.depth and not run.path.frozen and function.node not in run.chain and not isinstance(function.node, ast.Lambda):
+        return _without_deciding(run, function, args, kwargs)
+    return _enter(run, function, args, kwargs, known)
+
+
+def _without_deciding(run: Evaluation, function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Call a function that does not lead to the launch: where it would have to decide something, that is put off."""
+    path = run.path
+    path.frozen += 1
+    try:
+        return _enter(run, function, args, kwargs, platform.function(run.program.target, function.name))
+    except Undecided as undecided:
+        reason = undecided.reason
+    finally:
+        path.frozen -= 1
+    number = path.notes["calls put off"] = path.notes.get("calls put off", 0) + 1
+    text = f"{function.name}(…)#{number}"
+    if _gives_tensor(function.node):
+        return Symbol(text, f"the tensor that {function.name}() gives")
+    known = platform.function(run.program.target, function.name)
+    return Symbol(text, reason, operation=lambda: _enter(run, function, args, kwargs, known), kind="later")
+
+
+def _gives_tensor(node: ast.AST) -> bool:
+    returns = getattr(node, "returns", None)
+    return returns is not None and ast.unparse(returns) in ("torch.Tensor", "Tensor", "torch.LongTensor", "torch.IntTensor", "LongTensor")
+
+
+def _enter(run: Evaluation, function: Function, args: Sequence[Any], kwargs: Mapping[str, Any], known: Any) -> Any:
+    name = function.name
     if run.depth >= run.path.limits.depth or run.active.count(function.node) >= 8:
         return known if known is not UNKNOWN else unknown_call(name, args, kwargs, None)
     scope = Scope(function.module, function.scope)

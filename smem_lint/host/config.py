@@ -39,6 +39,7 @@ class Config:
     ``file``, ``line``, ``column`` name the list, the launch or the entry; ``launch`` is ``file:line`` of the call that
     launches (empty where none was found). ``index`` counts within ``of`` alternatives. ``types`` gives each argument that is
     no constexpr its type as Triton writes it, ``attrs`` its facts. ``tuned`` holds what the list or file itself sets.
+    ``assumed`` names the constexprs whose value rests on sizes that a profile gave, not on the host code alone.
     ``when`` says under which assumptions the config is reached; ``guarded`` that a failure to launch is caught.
     """
 
@@ -62,6 +63,7 @@ class Config:
     tuned: Mapping[str, Any] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     pruned: bool = False
+    assumed: tuple[str, ...] = ()
 
     def specialization(self, capability: int) -> Specialization | None:
         """What the compiler would be given on a target; None while something is unresolved."""
@@ -101,6 +103,8 @@ class Config:
             record["launch"] = self.launch
         if self.tuned:
             record["tuned"] = dict(self.tuned)
+        if self.assumed:
+            record["assumed"] = list(self.assumed)
         if self.guarded:
             record["guarded"] = True
         if self.pruned:

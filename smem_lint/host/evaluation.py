@@ -45,6 +45,8 @@ class Evaluation:
     guards: int = 0
     active: list[ast.AST] = field(default_factory=list)
     yields: list[list[Any]] = field(default_factory=list)
+    chain: frozenset[ast.AST] = frozenset()
+    """Functions on the way to the launch that is looked for; calls of others are put off where they would force a decision."""
     watch: Callable[[Launch], None] | None = None
 
     def step(self) -> None:
@@ -80,7 +82,7 @@ class Evaluation:
         """A value that depends on a condition, decided; any other as it is."""
         if isinstance(value, Symbol):
             settled = self.path.value(value)
-            if isinstance(settled, Symbol) and settled.kind == "if":
-                return self.path.concrete(settled)
+            while isinstance(settled, Symbol) and settled.kind in ("if", "later"):
+                settled = self.path.later(settled) if settled.kind == "later" else self.path.concrete(settled)
             return settled
         return value

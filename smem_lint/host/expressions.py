@@ -12,6 +12,8 @@ from smem_lint.host.operators import BINARY, binary, check_key, compare, conjunc
 from smem_lint.host.values import (
     UNKNOWN,
     Class,
+    DType,
+    EnumMember,
     Function,
     GridLaunch,
     Instance,
@@ -285,7 +287,7 @@ def item(run: Evaluation, value: Any, index: Any, line: int) -> Any:
 def _lookup(run: Evaluation, table: dict[Any, Any], index: Any, line: int) -> Any:
     if isinstance(index, Symbol):
         index = run.path.concrete(index)
-    if isinstance(index, Symbol) and 0 < len(table) <= 16 and all(isinstance(key, (str, int)) for key in table):
+    if isinstance(index, Symbol) and 0 < len(table) <= 16 and all(isinstance(key, (str, int, DType, EnumMember, tuple)) for key in table):
         return select(run, index, list(table.items()))
     if isinstance(index, Symbol) or index is UNKNOWN:
         return Symbol(f"{describe(table)}[{describe(index)}]", _reason(index), line=line)

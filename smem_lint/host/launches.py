@@ -84,7 +84,8 @@ def _is_launch(node: ast.Call) -> bool:
     return False
 
 
-def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry | None = None, module: SourceModule | None = None) -> Found:
+def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry | None = None, module: SourceModule | None = None,
+           through: Sequence[ast.AST] = ()) -> Found:  # fmt: skip
     """Every path from the start of a function (the site's own, or a caller) to the site, as configs."""
     found = Found()
     start = entry if entry is not None else site.function
@@ -92,12 +93,14 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
     if start is None:
         return found
     repeats = _in_loop(start, site)
+    chain = frozenset({start.node, *([site.function.node] if site.function is not None else []), *through})
 
     def run(path: Path) -> list[Config]:
         evaluation = Evaluation(program, path)
         configs: list[Config] = []
         program_launch = _Watch(evaluation, site, profile, configs, found, repeats)
         evaluation.watch = program_launch
+        evaluation.chain = chain
         try:
             function, receiver = _start_value(program, evaluation, where, start)
             if function is None:

@@ -43,9 +43,13 @@ class Path:
     when: list[str] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
     chooser: Chooser | None = None
+    frozen: int = 0
+    """Above zero nothing is decided: what would have to be raises ``Undecided``."""
 
     def choose(self, options: int) -> int:
         """One of several ways to go on; the first time, the first."""
+        if self.frozen:
+            raise Undecided("a value that is not known")
         place = len(self.decisions)
         if place >= self.limits.decisions:
             raise TooMuch("too many undecided branches on one path")
@@ -59,7 +63,7 @@ class Path:
         """The value of a symbol as far as this path has fixed it: a known value, or a symbol. Decides nothing."""
         if symbol.text in self.values:
             return self.values[symbol.text]
-        if symbol.operation is None:
+        if symbol.operation is None or symbol.kind == "later":
             return symbol
         if symbol.kind == "if":
             condition = self.settle(symbol.operands[0])
@@ -70,6 +74,15 @@ class Path:
         if any(isinstance(new, Symbol) or new is UNKNOWN for new in operands):
             return symbol
         return apply(symbol, operands)
+
+    def later(self, symbol: Symbol) -> Any:
+        """The result of a call that was put off, worked out now, with decisions where they are needed."""
+        if symbol.text not in self.values:
+            if self.frozen:
+                raise Undecided(symbol.reason)
+            assert symbol.operation is not None
+            self.values[symbol.text] = symbol.operation()
+        return self.values[symbol.text]
 
     def settle(self, value: Any) -> Any:
         """``value`` with what this path has fixed put in."""
@@ -85,6 +98,8 @@ class Path:
             return self.concrete(symbol.operands[1 if self.truth(symbol.operands[0]) else 2], depth + 1)
         if symbol.kind in ("and", "or", "not", *_KINDS):
             return self.truth(symbol)
+        if symbol.kind == "later":
+            return self.concrete(self.later(symbol), depth + 1)
         if symbol.operation is None:
             if self.chooser is not None and self.chooser(self, symbol):
                 return self.value(symbol)
@@ -114,6 +129,8 @@ class Path:
             return bool(settled)
         if settled.kind == "not":
             return not self.truth(settled.operands[0])
+        if settled.kind == "later":
+            return self.truth(self.later(settled))
         if settled.kind == "if":
             return self.truth(settled.operands[1 if self.truth(settled.operands[0]) else 2])
         if settled.kind in ("and", "or"):
@@ -193,6 +210,8 @@ class Path:
 
     def _by_scenario(self, symbol: Symbol) -> bool:
         """Let the profile give values to the base symbols of a condition; whether any got one."""
+        if self.frozen:
+            return False
         assert self.chooser is not None
         bases = [base for base in symbol.bases() if base.text not in self.values]
         chosen = False
@@ -225,6 +244,8 @@ class Path:
 
     def _known(self, kind: str, subject: Symbol, constant: Any) -> bool | None:
         low, high = self.bounds.get(subject.text, (subject.low, None))
+        if high is None and subject.low is not None and isinstance(constant, int) and constant >= _HUGE:
+            high = _HUGE - 1
         if kind in ("==", "is") and constant in self.excluded.get(subject.text, ()):
             return False
         if kind in ("is", "==") and constant is None and (subject.low is not None or _is_computed(subject)):
@@ -266,6 +287,8 @@ class Path:
     def _fork(self, text: str, symbol: Symbol | None) -> bool:
         if text != "?" and text in self.memo:
             return bool(self.memo[text])
+        if self.frozen:
+            raise Undecided((symbol.reason or symbol.text) if symbol is not None else "a value that is not known")
         outcome = self.choose(2) == 0
         self.memo[text] = outcome
         if symbol is not None:
@@ -316,6 +339,9 @@ def apply(symbol: Symbol, operands: list[Any]) -> Any:
     except Exception:
         return UNKNOWN
 
+
+_HUGE = 1 << 30
+"""Sizes, strides and counts are taken to be smaller: above it only the width of indices changes."""
 
 _KINDS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not")
 _MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!=", "is": "is", "is not": "is not"}
