@@ -197,14 +197,20 @@ class Op:
         for region in self.regions:
             for block in region.blocks:
                 for op in block:
-                    yield from op.walk()
+                    if op.regions:
+                        yield from op.walk()
+                    else:
+                        yield op
 
     def walk_post(self) -> Iterator[Op]:
         """All within it and then this operation (MLIR's default, post-order). Safe against removal of the yielded one."""
         for region in self.regions:
             for block in region.blocks:
                 for op in block:
-                    yield from op.walk_post()
+                    if op.regions:
+                        yield from op.walk_post()
+                    else:
+                        yield op
         yield self
 
     def clone(self, mapping: dict[Value, Value], blocks: dict[Block, Block] | None = None) -> Op:
