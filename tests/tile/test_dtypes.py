@@ -59,6 +59,7 @@ def test_shapes_are_powers_of_two_below_the_limit() -> None:
         (0.1, ir.F32, 0.10000000149011612),
         (0.1, ir.F16, 0.0999755859375),
         (0.1, ir.BF16, 0.10009765625),
+        (1e-8, ir.BF16, 0.0),
         (1e39, ir.F32, math.inf),
         (1e-7, ir.F64, 1e-7),
     ],

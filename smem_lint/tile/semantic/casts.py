@@ -109,6 +109,8 @@ def _pointers(ctx: Context, value: Handle, type_: DType) -> Handle:
         if want is dtypes.INT1:
             return _is_not_zero(ctx, cast(ctx, value, dtypes.INT64))
     if source.integer and want.pointer:
+        if source.int_bitwidth != 64:
+            raise fail(ctx, f"a pointer is made of a 64-bit integer, not of {source}")
         return emit(ctx, "tt.int_to_ptr", [value.value], type_)
     if source.pointer and want.pointer:
         return emit(ctx, "tt.bitcast", [value.value], type_)

@@ -90,8 +90,8 @@ def _rounded(value: float, name: str) -> float:
             return float(struct.unpack("<e", struct.pack("<e", value))[0])
     except OverflowError:
         return math.copysign(math.inf, value)
-    if name == "bf16":
-        bits = struct.unpack("<I", struct.pack("<f", _rounded(value, "f32")))[0]
+    if name == "bf16":  # Triton's builder goes through text with six decimals
+        bits = struct.unpack("<I", struct.pack("<f", float(f"{_rounded(value, 'f32'):.6f}")))[0]
         bits = (bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000
         return float(struct.unpack("<f", struct.pack("<I", bits))[0])
     return value

@@ -64,6 +64,8 @@ def load(ctx: Context, ptr: Handle, mask: Handle | None, other: Handle | None, c
             ptr, mask = broadcast_pair(ctx, ptr, mask)
         if other is not None:
             ptr, other = broadcast_pair(ctx, ptr, other)
+    if mask is not None and mask.dtype is not dtypes.INT1:
+        raise fail(ctx, f"mask must have boolean scalar type, not {mask.dtype}")
     truth = ptr.type.scalar.element_ty is dtypes.INT1
     ptr = _as_bytes(ctx, ptr)
     element = ptr.type.scalar.element_ty
