@@ -111,7 +111,7 @@ def _dynamic_for(v: Visitor, node: ast.For, header: Range) -> None:
     assert place is not None
 
     outer = _enter(v)
-    candidates = _candidates(v, node.body, target)
+    candidates = _candidates(v, node, target)
     op = Op("scf.for", (), (), _attributes(header), 1, line)
     body = op.regions[0].add_block([counter.ir, *(value.type for candidate in candidates for value in candidate.initial)])
     builder.at_end(body)
@@ -136,7 +136,7 @@ def _while(v: Visitor, node: ast.While) -> None:
     builder, place, line = v.builder, v.builder.block, v.builder.line
     assert place is not None
     outer = _enter(v)
-    candidates = _candidates(v, node.body, None)
+    candidates = _candidates(v, node, None)
     types = [value.type for candidate in candidates for value in candidate.initial]
     op = Op("scf.while", (), (), {}, 2, line)
     before, after = (region.add_block(types) for region in op.regions)
@@ -179,8 +179,18 @@ def _finish(v: Visitor, op: Op, bounds: list[Value], outer: tuple[dict[str, Any]
         v.define(candidate.name, rebuild(candidate.value, results))
 
 
-def _candidates(v: Visitor, body: list[ast.stmt], induction: str | None) -> list[_Candidate]:
-    assigned = v.session.assigned_names(body)
+def _assigned_names(loop: ast.For | ast.While) -> frozenset[str]:
+    """Names that the body of a loop may give another value, at any depth; noted on the node, since loops are visited often."""
+    found: frozenset[str] | None = getattr(loop, "assigned_names", None)
+    if found is None:
+        nodes = (node for statement in loop.body for node in ast.walk(statement))
+        found = frozenset(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+        loop.assigned_names = found  # type: ignore[union-attr]
+    return found
+
+
+def _candidates(v: Visitor, loop: ast.For | ast.While, induction: str | None) -> list[_Candidate]:
+    assigned = _assigned_names(loop)
     found = []
     for name, value in v.names.items():
         if name in assigned and name != induction:

@@ -31,7 +31,6 @@ class Session:
     """
 
     __slots__ = (
-        "_assigned",
         "_scopes",
         "builder",
         "functions",
@@ -53,7 +52,6 @@ class Session:
         self.functions: dict[Any, tuple[str, Any]] = {}
         self.references: dict[Any, FunctionRef] = {}
         self._scopes: dict[Any, Scope] = {}
-        self._assigned: dict[int, frozenset[str]] = {}
 
     def scope(self, module: SourceModule, function: ast.FunctionDef | None = None) -> Scope:
         """The names that a function of ``module`` sees beside its own."""
@@ -61,16 +59,4 @@ class Session:
         found = self._scopes.get(key)
         if found is None:
             found = self._scopes[key] = Scope(self, module, function)
-        return found
-
-    def assigned_names(self, body: list[ast.stmt]) -> frozenset[str]:
-        """Names that statements may give another value, at any depth."""
-        found = self._assigned.get(id(body))
-        if found is None:
-            found = self._assigned[id(body)] = frozenset(
-                node.id
-                for statement in body
-                for node in ast.walk(statement)
-                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-            )
         return found
