@@ -92,7 +92,20 @@ def elements_per_access(op: Op, order: tuple[int, ...], axes: ModuleAxisInfo, ca
     info = axes.info(pointer)
     aligned = max((info.divisibility[order[0]] & 0xFFFFFFFF) // max(bits // 8, 1), 1)
     contiguous: int = min(info.contiguity[order[0]], type_.shape[order[0]])
-    return int(min(aligned, contiguous, _VECTOR_BITS // bits))
+    return int(min(aligned, contiguous, _VECTOR_BITS // bits, _atomic_width(op, element, capability)))
+
+
+def _atomic_width(op: Op, element: Any, capability: int) -> int:
+    """How many elements one atomic operation takes: integers and doubles one, before sm_90 no more than 32 bits of a sum."""
+    if op.name == "tt.atomic_cas":
+        return 1
+    if op.name != "tt.atomic_rmw":
+        return _VECTOR_BITS
+    if not element.is_float or element.name == "f64":
+        return 1
+    if op.attrs["rmw_op"] != "fadd" or capability >= 90:
+        return _VECTOR_BITS
+    return {"f32": 1, "bf16": 1, "f16": 2}.get(element.name, _VECTOR_BITS)
 
 
 def _descriptor_encoding(op: Op, num_warps: int) -> Blocked:
