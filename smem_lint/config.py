@@ -80,7 +80,7 @@ def find_config(start: Path) -> Path | None:
 def _mentions(project: Path) -> bool:
     try:
         return b"smem-lint" in project.read_bytes() and "smem-lint" in load_toml(project).get("tool", {})
-    except (OSError, TOMLError, UnicodeDecodeError):
+    except (OSError, TOMLError, UnicodeDecodeError, TypeError, AttributeError):
         return False
 
 
@@ -95,9 +95,10 @@ def load(path: Path | None) -> Settings:
     except (TOMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: not TOML: {error}") from error
     if path.name == "pyproject.toml" or "tool" in table:
-        table = table.get("tool", {}).get("smem-lint", {})
-    if not isinstance(table, dict):
-        raise ConfigError(f"{path}: tool.smem-lint: expected a table")
+        for name in ("tool", "smem-lint"):
+            table = table.get(name, {})
+            if not isinstance(table, dict):
+                raise ConfigError(f"{path}: {name}: expected a table")
     return replace(apply(Settings(), table, str(path)), origin=str(path))
 
 

@@ -100,7 +100,7 @@ def device(name: str) -> Device:
     if arch_specific:
         return device(f"sm_{arch_specific.group(1)}")
     known = [one for entry in devices() for one in (entry.target, *entry.cards)]
-    near = difflib.get_close_matches(name, known, 3, 0.5)
+    near = difflib.get_close_matches(name, known, 3, 0.65)
     hint = f"; did you mean {' or '.join(near)}?" if near else "; `smem-lint devices` lists the known ones"
     raise UnknownTarget(f"unknown target {name!r}{hint}")
 

@@ -53,7 +53,9 @@ class Expression:
             return self._logic(node, facts)
         if isinstance(node, ast.UnaryOp):
             value = self._value(node.operand, facts)
-            return not value if isinstance(node.op, ast.Not) else (None if value is None else -value)
+            if isinstance(node.op, ast.Not):
+                return not value
+            return None if value is None else self._arithmetic(ast.Sub(), 0, value)
         if isinstance(node, ast.BinOp):
             left, right = self._value(node.left, facts), self._value(node.right, facts)
             return None if left is None or right is None else self._arithmetic(node.op, left, right)
@@ -105,8 +107,12 @@ class Message(string.Formatter):
 
     def __init__(self, template: str) -> None:
         self.template = template
-        for _, name, _, _ in self.parse(template):
-            if name is not None and not name.isidentifier():
+        try:
+            parts = list(self.parse(template))
+        except ValueError as error:
+            raise ExpressionError(f"cannot read {template!r}: {error}") from error
+        for _, name, spec, _ in parts:
+            if name is not None and (not name.isidentifier() or "{" in (spec or "")):
                 raise ExpressionError(f"{name!r} is no fact in {template!r}")
 
     def fill(self, facts: Mapping[str, Any]) -> str:

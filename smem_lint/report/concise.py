@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from smem_lint.findings import Finding, Report
 from smem_lint.report import Options
-from smem_lint.report.style import SEVERITY_COLOR, Style, printable
+from smem_lint.report.style import SEVERITY_COLOR, Style, count, printable
 
 
 def render(report: Report, options: Options) -> str:
@@ -24,15 +24,16 @@ def closing(report: Report, options: Options, style: Style) -> str:
     """How many findings there are, and what was looked at: a lint of nothing is not a pass."""
     failing, hidden = len(report.failing), len(report.findings) - len(report.failing)
     statistics = report.statistics
-    looked = f"{statistics.get('configs', 0)} configs of {statistics.get('kernels', 0)} kernels on {', '.join(report.targets)}"
+    configs, kernels = statistics.get("configs", 0), statistics.get("kernels", 0)
+    looked = f"{count(configs, 'config')} of {count(kernels, 'kernel')} on {', '.join(report.targets)}"
     if failing:
-        text = f"Found {failing} {'problem' if failing == 1 else 'problems'} in {looked}."
-    elif statistics.get("configs", 0):
+        text = f"Found {count(failing, 'problem')} in {looked}."
+    elif configs:
         text = style.paint(f"All checks passed: {looked}.", "green")
     else:
-        text = f"Nothing was checked: no config of a Triton kernel was found in {statistics.get('files', 0)} files."
+        text = f"Nothing was checked: no config of a Triton kernel was found in {count(statistics.get('files', 0), 'file')}."
     if hidden and not options.show_info:
-        text += f" {hidden} notes are not shown (--show-info)."
+        text += f" {count(hidden, 'note')} {'is' if hidden == 1 else 'are'} not shown (--show-info)."
     if report.problems:
-        text += f" {len(report.problems)} files could not be read whole."
+        text += f" {count(len({one.file for one in report.problems}), 'file')} could not be read whole."
     return text

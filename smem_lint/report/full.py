@@ -35,6 +35,8 @@ def _details(finding: Finding) -> Iterator[tuple[str, str]]:
     options = finding.config.get("options", {})
     if finding.bytes is not None and finding.limit is not None:
         yield "needs", _needs(finding)
+    if finding.when:
+        yield "when", "; ".join(finding.when)
     told = ", ".join(f"{name}={value}" for name, value in {**constexprs, **options}.items() if _decides(name, value))
     if told:
         yield "config", told
@@ -43,7 +45,7 @@ def _details(finding: Finding) -> Iterator[tuple[str, str]]:
         yield "types", types
     for buffer in finding.buffers[:_BUFFERS]:
         place = f"{finding.kernel_file}:{buffer.line}" if buffer.line else buffer.op
-        yield "buffer", f"{buffer.size:,} bytes at {buffer.offset:,}: {buffer.kind} {buffer.what} ({place})"
+        yield "buffer", f"{buffer.size:,} bytes at {buffer.offset:,}: {f'{buffer.kind} {buffer.what}'.strip()} ({place})"
     if finding.fits:
         yield "fits", "; ".join(map(str, finding.fits))
 

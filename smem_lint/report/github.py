@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smem_lint.findings import Report
 from smem_lint.report import Options
+from smem_lint.report.style import printable
 
 _LEVEL = {"error": "error", "warning": "warning", "info": "notice"}
 
@@ -21,7 +22,8 @@ def render(report: Report, options: Options) -> str:
 
 
 def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return printable(escaped)
 
 
 def _property(text: str) -> str:

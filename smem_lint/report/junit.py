@@ -31,4 +31,4 @@ def render(report: Report, options: Options) -> str:
 
 def _xml(text: str) -> str:
     """Without the characters that XML cannot hold."""
-    return "".join(char if char in "\t\n\r" or ord(char) >= 0x20 else "?" for char in text)
+    return "".join(char if char in "\t\n\r" or (ord(char) >= 0x20 and not 0xD800 <= ord(char) <= 0xDFFF) else "?" for char in text)

@@ -17,5 +17,12 @@ class Style:
 
 
 def printable(text: str) -> str:
-    """Text of linted code without what could steer a terminal."""
-    return "".join(char if char.isprintable() else f"\\x{ord(char):02x}" for char in text)
+    """Text of linted code without what could steer a terminal: what does not print is written as Python would."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+
+
+def count(number: int, noun: str) -> str:
+    """``1 file``, ``2 files``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

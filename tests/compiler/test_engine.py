@@ -175,7 +175,7 @@ def test_a_kernel_of_other_types_of_source(tmp_path):
     )
     (answer,) = CompilerEngine([tmp_path], jobs=1).estimate([special("nested")])
     assert (answer.bytes, answer.error) == (16384, None)
-    assert answer.buffers[0].line == 14
+    assert answer.buffers[0].line == 15
 
 
 def test_targets_differ(tmp_path):
