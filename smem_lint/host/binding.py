@@ -7,6 +7,7 @@ a parameter annotated with a scalar type has that type.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,6 +28,11 @@ _OTHER_OPTIONS = frozenset(
     "supported_fp8_dtypes deprecated_fp8_dot_operand_dtypes default_dot_input_precision allowed_dot_input_precisions "
     "max_num_imprecise_acc_default backend_name enable_reflect_ftz".split()
 )
+
+
+_FLAG = re.compile(r"(is|has|have|use|do|enable|apply|mul|even|need|return|store|save|load|add|with|write|output|compute|norm\w*|causal|inplace)(_.*)?",
+                   re.IGNORECASE)  # fmt: skip
+_SIZES = (4096, 1024, 128, 16384, 16)
 
 
 @dataclass(slots=True)
@@ -74,6 +80,11 @@ class _Shared:
         self.path = run.path
         self.heuristics = heuristics_of(run.program, kernel)
         self._settled: dict[str, Any] = {}
+        for name, value in bound.options.items():
+            settled = run.path.concrete(value)
+            if isinstance(settled, Symbol):
+                settled = self._by_default(name, settled)
+            bound.options[name] = self._by_sizes(settled) if isinstance(settled, Symbol) else settled
 
     def config(self, entry: TunedConfig | None, index: int, of: int, autotune: Autotune | None) -> Config:
         launch, kernel, facts = self.launch, self.kernel, self.facts
@@ -101,7 +112,7 @@ class _Shared:
         for name in facts.names:
             self._parameter(name, values, constexprs, types, attrs, missing, tuned_by_list=entry is None and autotune is not None)
         for name in OPTIONS:
-            if isinstance(options.get(name), Symbol) or options.get(name) is UNKNOWN:
+            if name in options and not isinstance(options[name], int):
                 missing.append(Missing(name, _reason(options.pop(name)), launch.node.lineno))
         line = autotune.line if entry is not None and autotune is not None else launch.node.lineno
         return Config(
@@ -183,12 +194,35 @@ class _Shared:
             settled = path.settle(settled)
         if isinstance(settled, Symbol):
             settled = self._by_default(name, settled)
+        if isinstance(settled, Symbol) and name in facts.constexprs:
+            settled = self._flag_or_size(name, settled)
         return settled
+
+    def _flag_or_size(self, name: str, symbol: Symbol) -> Any:
+        """A flag goes both ways; sizes that nobody names are tried over powers of two."""
+        path = self.path
+        if symbol.is_base and symbol.text in path.memo:
+            return path.memo[symbol.text]
+        if symbol.is_base and symbol.low is None and (path.notes.get(f"flag {symbol.text}") or _FLAG.fullmatch(name)):
+            value = path.choose(2) == 0
+            path.fix(symbol, value)
+            return value
+        return self._by_sizes(symbol)
+
+    def _by_sizes(self, symbol: Symbol) -> Any:
+        path = self.path
+        for base in symbol.bases():
+            if base.low is not None and isinstance(path.value(base), Symbol):
+                low, high = path.bounds.get(base.text, (base.low, None))
+                options = [size for size in _SIZES if (low is None or size >= low) and (high is None or size <= high)]
+                options = options or [high if high is not None else max(low or 1, 1)]
+                path.fix(base, options[path.choose(len(options))])
+        return path.concrete(symbol)
 
     def _by_default(self, name: str, symbol: Symbol) -> Any:
         """A parameter of the host function that callers may leave out: what it is worth then."""
         default = self.path.notes.get(f"default {symbol.text}", UNKNOWN)
-        if default is UNKNOWN:
+        if default is UNKNOWN or not symbol.is_base:
             return symbol
         if default is None:
             known = self.path.memo.get(f"{symbol.text} is None")
@@ -198,7 +232,11 @@ class _Shared:
                 self.path.values[symbol.text] = None
                 return None
             return symbol
-        if name in self.facts.constexprs and default not in self.path.excluded.get(symbol.text, ()):
+        if isinstance(default, bool) and name in self.facts.constexprs:
+            value = default if self.path.choose(2) == 0 else not default
+            self.path.fix(symbol, value)
+            return value
+        if (name in self.facts.constexprs or name in OPTIONS) and default not in self.path.excluded.get(symbol.text, ()):
             self.path.fix(symbol, default)
             return default
         return symbol

@@ -42,6 +42,8 @@ class Found:
     unknown_kernel: str = ""
     cut: str = ""
     paths: int = 0
+    steps: int = 0
+    raised: str = ""
 
 
 class _Reached(Exception):
@@ -96,6 +98,8 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
     chain = frozenset({start.node, *([site.function.node] if site.function is not None else []), *through})
 
     def run(path: Path) -> list[Config]:
+        if found.steps > program.limits.site_steps:
+            raise TooMuch(f"more than {program.limits.site_steps:,} steps on all paths")
         evaluation = Evaluation(program, path)
         configs: list[Config] = []
         program_launch = _Watch(evaluation, site, profile, configs, found, repeats)
@@ -108,8 +112,10 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
             evaluation.call_function(function, _arguments(evaluation, function, receiver), {})
         except _Reached:
             pass
-        except Raised:
-            pass
+        except Raised as raised:
+            found.raised = found.raised or raised.name
+        finally:
+            found.steps += evaluation.steps
         return configs
 
     results: dict[Any, Config] = {}
@@ -117,6 +123,8 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
         found.paths += 1
         if isinstance(result, TooMuch):
             found.cut = found.cut or str(result)
+            if found.steps > program.limits.site_steps:
+                break
         elif isinstance(result, RecursionError):
             found.cut = found.cut or "nested too deeply"
         elif isinstance(result, list):
@@ -210,6 +218,9 @@ def _arguments(run: Evaluation, function: Function, receiver: Any) -> Sequence[A
             continue
         values.append(Symbol(parameter.arg, f"{parameter.arg} is given by the caller", line=function.node.lineno))
         _note_default(run, function, parameter.arg)
+    for parameter in (*positional, *parameters.kwonlyargs):
+        if parameter.annotation is not None and ast.unparse(parameter.annotation) == "bool":
+            run.path.notes[f"flag {parameter.arg}"] = True
     for parameter in parameters.kwonlyargs:
         _note_default(run, function, parameter.arg)
     if parameters.kwonlyargs:
@@ -227,7 +238,7 @@ def _note_default(run: Evaluation, function: Function, name: str) -> None:
 def unreached(site: Site, found: Found) -> Config:
     """The config of a site that no path led to, or whose kernel is not known: it says what is missing."""
     kernel = ast.unparse(site.node.func.value) if isinstance(site.node.func, (ast.Subscript, ast.Attribute)) else "?"
-    reason = found.cut or (f"which kernel {found.unknown_kernel} is" if found.unknown_kernel else "no path to this launch was found")
+    reason = found.cut or (f"which kernel {found.unknown_kernel} is" if found.unknown_kernel else f"every path ends in {found.raised}" if found.raised else "no path to this launch was found")
     missing = Missing(found.unknown_kernel or "launch", reason, site.node.lineno)
     return Config(site.module.file, site.node.lineno, site.node.col_offset + 1, kernel[:80], "", 0, "launch", unresolved=(missing,), launch=site.name)
 

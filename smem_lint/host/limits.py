@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """``steps`` are statements and expressions evaluated in one run; ``depth`` nested calls; ``items`` the length of a list."""
+    """``steps`` are statements and expressions evaluated in one run; ``depth`` nested calls;
+    ``items`` the length of a list. ``paths`` and ``site_steps`` bound all runs to one launch together."""
 
     steps: int = 400_000
     depth: int = 24
@@ -16,6 +17,7 @@ class Limits:
     integer_bits: int = 4_096
     decisions: int = 48
     paths: int = 96
+    site_steps: int = 300_000
 
 
 class TooMuch(Exception):

@@ -7,6 +7,7 @@ of what was compared.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -307,26 +308,31 @@ class Strict(Path):
 
 
 def explore(limits: Limits, run: Callable[[Path], Any], chooser: Chooser | None = None) -> Iterator[tuple[Path, Any]]:
-    """Run once for each path, depth first; yields each path with its result, or with the exception that ended it.
+    """Run once for each path; yields each path with its result, or with the exception that ended it.
 
-    Stops at ``limits.paths``; the last yield is then ``TooMuch``.
+    Paths that differ from the first in one decision come before those that differ in two, so that a budget that ends
+    early has seen each alternative once. Stops at ``limits.paths``; the last yield is then ``TooMuch``.
     """
-    prefix: list[int] = []
+    waiting: list[tuple[int, int, list[int]]] = [(0, 0, [])]
+    number = 0
     for _ in range(limits.paths):
+        if not waiting:
+            return
+        turns, _, prefix = heapq.heappop(waiting)
         path = Path(limits, prefix, chooser=chooser)
         try:
             result: Any = run(path)
         except (Abandoned, TooMuch, Undecided, RecursionError) as ended:
             result = ended
         yield path, result
-        decisions = path.decisions
-        while decisions and decisions[-1].taken + 1 >= decisions[-1].options:
-            decisions.pop()
-        if not decisions:
-            return
-        prefix = [decision.taken for decision in decisions]
-        prefix[-1] += 1
-    yield Path(limits), TooMuch(f"more than {limits.paths} paths")
+        taken = [decision.taken for decision in path.decisions]
+        for place in range(len(prefix), len(taken)):
+            for other in range(path.decisions[place].options):
+                if other != taken[place]:
+                    number += 1
+                    heapq.heappush(waiting, (turns + 1, number, [*taken[:place], other]))
+    if waiting:
+        yield Path(limits), TooMuch(f"more than {limits.paths} paths")
 
 
 def apply(symbol: Symbol, operands: list[Any]) -> Any:
