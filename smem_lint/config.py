@@ -24,8 +24,8 @@ class Settings:
 
     ``target``: compute capabilities or cards, comma-separated. ``triton``: the version to model. ``assume``: values of names that
     the source leaves open (``{"BLOCK_M": 128, "KV_Buffer": "*fp8e4nv"}``). ``profile``: names of shape profiles that ship with
-    smem-lint. ``profiles``: shapes of your own, by name. ``tuned``: folder patterns of tuned JSON files to the kernels that read
-    them. ``rules``: folders or files with rules of your own. ``near_limit``: bytes of headroom under which a config is near.
+    smem-lint, or TOML files of your own. ``tuned``: folder patterns of tuned JSON files to the kernels that read them. ``rules``:
+    folders or files with rules of your own. ``near_limit``: bytes of headroom under which a config is near.
     """
 
     target: str = "sm_120"
@@ -36,7 +36,6 @@ class Settings:
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     exclude: tuple[str, ...] = ()
     profile: tuple[str, ...] = ("vllm",)
-    profiles: Mapping[str, Any] = field(default_factory=dict)
     assume: Mapping[str, Any] = field(default_factory=dict)
     tuned: Mapping[str, str] = field(default_factory=dict)
     rules: tuple[str, ...] = ()
@@ -59,7 +58,7 @@ def _plain(value: Any) -> Any:
 
 
 _LISTS = {"select", "ignore", "exclude", "profile", "rules"}
-_TABLES = {"per_file_ignores", "profiles", "assume", "tuned"}
+_TABLES = {"per_file_ignores", "assume", "tuned"}
 _NUMBERS = {"jobs", "near_limit", "max_configs"}
 _CHOICES = {"engine": ENGINES, "output_format": OUTPUT_FORMATS}
 

@@ -14,6 +14,7 @@ from smem_lint.check import Judged, findings, judge
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.scenarios import resolved
+from smem_lint.cli.scenes import profile_of
 from smem_lint.cli.settings import targets_of
 from smem_lint.config import Settings
 from smem_lint.devices import Device
@@ -33,7 +34,7 @@ class Lint:
     def __init__(self, settings: Settings, paths: Sequence[Path], *, use_cache: bool = True, records: str | None = None) -> None:
         self.settings, self.paths, self.use_cache, self.records = settings, list(paths), use_cache, records
         self.devices = targets_of(settings)
-        self.rules = self._rules()
+        self.rules, self.profile = self._rules(), profile_of(settings)
         self.roots = list(dict.fromkeys(root_of(path) for path in self.paths))
         self.repository = Repository(self.roots)
         self.judged: list[Judged] = []
@@ -126,7 +127,7 @@ class Lint:
                     facts = {"used": count, "codes": ", ".join(one.codes) or "every rule", "reason": one.reason}
                     if rule.when(facts):
                         message = rule.message.fill(facts)
-                        yield Finding(file, one.comment_line, one.column, rule.id, rule.name, rule.severity, message, fix=rule.fix)
+                        yield Finding(file, one.comment_line, one.column + 1, rule.id, rule.name, rule.severity, message, fix=rule.fix)
 
 
 def root_of(path: Path) -> Path:
@@ -184,7 +185,7 @@ def recorded(path: Path) -> list[Config]:
 
 def _recorded(one: Specialization) -> Config:
     return Config(
-        file=one.file, line=1, column=0, kernel=one.kernel, kernel_file=one.file, kernel_line=0, origin="launch",
+        file=one.file, line=1, column=1, kernel=one.kernel, kernel_file=one.file, kernel_line=0, origin="launch",
         constexprs=dict(one.constexprs), types={name: kind for name, kind in one.signature.items() if kind != "constexpr"},
         attrs=dict(one.attrs), arguments=tuple(one.signature),
         options={"num_warps": one.num_warps, "num_stages": one.num_stages, "num_ctas": one.num_ctas, "maxnreg": one.maxnreg},

@@ -17,7 +17,7 @@ def render(report: Report, options: Options) -> str:
 
 def line(finding: Finding, style: Style) -> str:
     code = style.paint(finding.rule, SEVERITY_COLOR[finding.severity])
-    return f"{printable(finding.file)}:{finding.line}:{finding.column + 1}: {code} {printable(finding.message)}"
+    return f"{printable(finding.file)}:{finding.line}:{finding.column}: {code} {printable(finding.message)}"
 
 
 def closing(report: Report, options: Options, style: Style) -> str:

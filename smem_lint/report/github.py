@@ -13,7 +13,7 @@ def render(report: Report, options: Options) -> str:
     lines = []
     for finding in report.findings:
         if finding.fails or options.show_info:
-            place = f"file={_property(finding.file)},line={finding.line},col={finding.column + 1}"
+            place = f"file={_property(finding.file)},line={finding.line},col={finding.column}"
             title = _property(f"{finding.rule} {finding.name}")
             lines.append(f"::{_LEVEL[finding.severity]} {place},title={title}::{_data(f'{finding.rule} {finding.message}')}")
     for problem in report.problems:

@@ -21,7 +21,7 @@ def render(report: Report, options: Options) -> str:
             place = {"name": finding.rule, "classname": _xml(file), "file": _xml(file), "line": str(finding.line)}
             case = ElementTree.SubElement(suite, "testcase", place)
             failure = ElementTree.SubElement(case, "failure", message=_xml(finding.message), type=finding.severity)
-            failure.text = _xml(f"{file}:{finding.line}:{finding.column + 1}: {finding.rule} {finding.message}")
+            failure.text = _xml(f"{file}:{finding.line}:{finding.column}: {finding.rule} {finding.message}")
     if not failing:
         suite = ElementTree.SubElement(root, "testsuite", name="smem-lint", tests="1", failures="0")
         ElementTree.SubElement(suite, "testcase", name="no findings", classname="smem-lint")

@@ -47,7 +47,7 @@ def _results(findings: Iterable[Finding], index: dict[str, int]) -> Iterable[dic
     for finding in findings:
         result: dict[str, Any] = {
             "ruleId": finding.rule, "level": _LEVEL[finding.severity], "message": {"text": finding.message},
-            "locations": [{"physicalLocation": _place(finding.file, finding.line, finding.column + 1)}],
+            "locations": [{"physicalLocation": _place(finding.file, finding.line, finding.column)}],
             "partialFingerprints": {"smemLint/v1": finding.fingerprint},
             "properties": {
                 "confidence": finding.confidence, "target": finding.target, "bytes": finding.bytes, "limit": finding.limit,

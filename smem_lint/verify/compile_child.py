@@ -54,6 +54,8 @@ def _told(error: BaseException) -> str:
     if not lines:
         return type(error).__name__
     place = re.match(r"at (\d+):(\d+):$", lines[0])
+    if place and lines[-1].strip("^") == "" and error.__cause__ is not None:
+        return f"{_told(error.__cause__)} (line {place.group(1)} of the function)"
     where = f" (line {place.group(1)} of the function)" if place else ""
     return f"{type(error).__name__}: {lines[-1][:400]}{where}"
 

@@ -55,7 +55,7 @@ def test_the_cliff_of_an_mla_decode(cache, target, stages, block, shared):
     """Independently measured before this project began, but for the row with 16 tokens a tile."""
     found = [
         record["shared"] for record in RECORDS
-        if record["file"] == "mla_decode.py" and record["signature"]["cache"] == cache and record["target"] == target
+        if record["file"] == "mla_decode.py" and record["signature"]["kv_cache"] == cache and record["target"] == target
         and record["num_stages"] == stages and record["constexprs"]["BLOCK_N"] == block and record["constexprs"]["LATENT"] == 512
     ]  # fmt: skip
     assert found == [shared]

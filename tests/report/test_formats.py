@@ -15,15 +15,15 @@ SCHEMA = json.loads((Path(__file__).parents[2] / "smem_lint" / "report" / "schem
 SARIF = json.loads(Path(__file__).with_name("sarif-2.1.0-rtm.4.json").read_text("utf8"))
 
 OVERFLOW = Finding(
-    "ops/mla.py", 120, 4, "SMEM001", "overflow", "error", "stage1 asks for 102,400 bytes of shared memory", "assumed", "stage1",
+    "ops/mla.py", 120, 5, "SMEM001", "overflow", "error", "stage1 asks for 102,400 bytes of shared memory", "assumed", "stage1",
     "ops/kernel.py", "sm_120", 102400, 102400, 102400, 101376, ("the cache is fp8e4nv",),
     {"constexprs": {"BLOCK_N": 32, "stride_k": 1}, "options": {"num_stages": 2}, "types": {"kv": "*fp8e4nv", "n": "i32"}, "index": 0, "of": 1, "origin": "launch"},
     (Buffer(0, 65536, "staged", "ttg.local_alloc", "2 x 512x32 bf16", "4", 31, 0, 9), Buffer(65536, 36864, "scratch", "ttg.convert_layout")),
     (Fit({"num_stages": 1}, 83968),), (Related("ops/kernel.py", 31, "65,536 bytes: staged"),), "lower-num-stages",
     "    stage1[grid](q, kv)", "model",
 )  # fmt: skip
-NOTE = Finding("ops/a b%.py", 3, 0, "SMEM008", "near-limit", "info", "fits with 1,024 to spare", target="sm_120", bytes=100352, limit=101376)
-HOSTILE = Finding("evil\x1b[2J\n::error::x.py", 1, 0, "SMEM004", "dead-config", "warning", "100% of,\nthem: <&\x07\ud800>")
+NOTE = Finding("ops/a b%.py", 3, 1, "SMEM008", "near-limit", "info", "fits with 1,024 to spare", target="sm_120", bytes=100352, limit=101376)
+HOSTILE = Finding("evil\x1b[2J\n::error::x.py", 1, 1, "SMEM004", "dead-config", "warning", "100% of,\nthem: <&\x07\ud800>")
 REPORT = Report([OVERFLOW, NOTE, HOSTILE], [Problem("broken.py", 7, "invalid syntax"), Problem("x\x1b.py", None, "empty\x00")], {"files": 5, "kernels": 2, "configs": 9, "unresolved": 1}, ("sm_120",))
 
 

@@ -1,0 +1,30 @@
+"""The shape scenarios of a run: the profiles that the settings name, one over the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from smem_lint.cli.errors import UsageError
+from smem_lint.config import Settings
+from smem_lint.host.profile import BadProfile, Profile, load
+
+
+def profile_of(settings: Settings) -> Profile:
+    """The named profiles, what a later one says standing first; a name that ends in ``.toml`` is a file beside the settings.
+
+    Raises UsageError.
+    """
+    folder = Path(settings.origin).parent if settings.origin else Path.cwd()
+    names = settings.profile or ("generic",)
+    try:
+        found = [load(str(folder / name) if name.endswith(".toml") else name, settings.assume) for name in names]
+    except BadProfile as error:
+        raise UsageError(f"profile: {error}") from error
+    made = found[0]
+    for later in found[1:]:
+        groups = {group.name: group for group in (*made.groups, *later.groups)}
+        made = replace(
+            later, groups=tuple(groups.values()), pointers=(*later.pointers, *made.pointers), scalars=(*later.scalars, *made.scalars)
+        )
+    return made
