@@ -80,6 +80,7 @@ class _Shared:
         self.path = run.path
         self.heuristics = heuristics_of(run.program, kernel)
         self._settled: dict[str, Any] = {}
+        self._open: set[str] = set()
         for name, value in bound.options.items():
             settled = run.path.concrete(value)
             if isinstance(settled, Symbol):
@@ -126,7 +127,7 @@ class _Shared:
             index=index,
             of=of,
             constexprs=constexprs,
-            assumed=tuple(name for name in constexprs if name in values and self._rests_on_sizes(values[name])),
+            assumed=self._assumed(constexprs, values),
             options=options,
             types=types,
             attrs=attrs,
@@ -137,6 +138,10 @@ class _Shared:
             tuned=tuned,
             arguments=facts.names,
         )
+
+    def _assumed(self, constexprs: dict[str, Any], values: dict[str, Any]) -> tuple[str, ...]:
+        self._open.update(name for name in constexprs if name in values and self._rests_on_sizes(values[name]))
+        return tuple(name for name in constexprs if name in self._open)
 
     def _rests_on_sizes(self, value: Any) -> bool:
         """Whether a value was worked out from something that the host code leaves open (a flag that it tests is not)."""

@@ -489,7 +489,11 @@ def _set_item(run: Evaluation, container: Any, place: ast.expr, value: Any, scop
     if isinstance(place, ast.Slice):
         raise Undecided("a slice that is assigned to", place.lineno if hasattr(place, "lineno") else 0)
     index = run.definite(run.expr(place, scope))
+    if isinstance(index, Symbol):
+        index = run.path.concrete(index)
     if isinstance(index, Symbol) or index is UNKNOWN:
+        if isinstance(container, dict) and run.watch is not None:
+            return
         raise Undecided(f"an item at an unknown place: {describe(index)}", place.lineno)
     check_key(index)
     try:

@@ -44,6 +44,8 @@ class Path:
     when: list[str] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
     chooser: Chooser | None = None
+    conditional: int = 0
+    """Above zero a branch is followed that may not be taken: nothing is learnt from what it takes for granted."""
     frozen: int = 0
     """Above zero nothing is decided: what would have to be raises ``Undecided``."""
 
@@ -174,7 +176,7 @@ class Path:
 
     def assume(self, condition: Any, holds: bool) -> None:
         """Take a condition for granted: what a validation demands. Nothing is decided; raises ``Abandoned`` if it cannot be."""
-        if not isinstance(condition, Symbol):
+        if not isinstance(condition, Symbol) or self.conditional:
             return
         known = self.known(condition)
         if known is not None:
@@ -290,7 +292,8 @@ class Path:
             return bool(self.memo[text])
         if self.frozen:
             raise Undecided((symbol.reason or symbol.text) if symbol is not None else "a value that is not known")
-        outcome = self.choose(2) == 0
+        first = not (symbol is not None and symbol.kind in ("is", "is not") and text.endswith(" is None"))
+        outcome = (self.choose(2) == 0) is first
         self.memo[text] = outcome
         if symbol is not None:
             self.when.append(text if outcome else _negated(text))

@@ -104,11 +104,14 @@ def _merge(run: Evaluation, condition: Symbol, node: ast.If, scope: Scope) -> Si
     for body in (node.body, node.orelse):
         scope.names = dict(before)
         launches = len(run.launches)
+        run.path.conditional += 1
         try:
             run.block(body, scope)
             outcomes.append(scope.names)
         except Raised:
             outcomes.append(None)
+        finally:
+            run.path.conditional -= 1
         for launch in run.launches[launches:]:
             launch.when = (*launch.when, condition.text if body is node.body else f"not ({condition.text})")
     scope.names = dict(before)
