@@ -59,6 +59,9 @@ class ModelEngine:
             return unanswered(NAME, str(error.args[0]) if error.args else "not found", time.perf_counter() - started)
         except Unsupported as error:
             return bounded(self.front_end(specialization), specialization, str(error), time.perf_counter() - started)
+        except Exception as error:  # a defect of the model must not cost the run, nor pass for an answer
+            reason = f"the model failed ({type(error).__name__}: {error}); please report this kernel"
+            return bounded(self.front_end(specialization), specialization, reason, time.perf_counter() - started)
         total = allocation.total
         return Estimate(total, total, total, True, NAME, reported(allocation), seconds=time.perf_counter() - started)
 
@@ -80,7 +83,7 @@ class ModelEngine:
         """The tile program as the front end makes it, or None where it cannot."""
         try:
             return build(self.repository, specialization)
-        except (KernelError, Unsupported, LookupError):
+        except Exception:
             return None
 
     def _front(self, specialization: Specialization, watch: Watcher | None) -> Module:

@@ -32,13 +32,12 @@ _LAYOUTS = (
 )  # fmt: skip
 _AFTER_LAYOUTS = {
     "ampere_hopper": ("canonicalizer", "combine_tensor_select_and_if"),
-    "blackwell": ("optimize_accumulator_init", "hoist_tmem_alloc", "promote_lhs_to_tmem"),
+    "blackwell": ("optimize_accumulator_init", "hoist_tmem_alloc"),
 }
 _PIPELINING = {
     "ampere_hopper": ("assign_latencies", "schedule_loops", "pipeline"),
     "blackwell": (
         "assign_latencies", "schedule_loops", "warp_specialize", "pipeline", "combine_tensor_select_and_if", "hoist_tmem_alloc",
-        "remove_tmem_tokens",
     ),
 }  # fmt: skip
 _LAST = (

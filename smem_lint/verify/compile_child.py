@@ -18,10 +18,15 @@ import types
 from typing import Any
 
 
+def register_outside() -> None:
+    """Make ``from smem_lint_cut import outside`` work for the modules that are cut out."""
+    module = types.ModuleType("smem_lint_cut")
+    module.outside = _outside  # type: ignore[attr-defined]
+    sys.modules["smem_lint_cut"] = module
+
+
 def main() -> None:
-    outside = types.ModuleType("smem_lint_cut")
-    outside.outside = _outside  # type: ignore[attr-defined]
-    sys.modules["smem_lint_cut"] = outside
+    register_outside()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     if len(sys.argv) > 1 and int(sys.argv[1]):

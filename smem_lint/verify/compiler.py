@@ -30,6 +30,7 @@ from smem_lint.engines import Buffer, Estimate, unanswered
 from smem_lint.source.modules import Repository
 from smem_lint.specialization import Specialization
 from smem_lint.verify.cut import CannotCut, Cut, cut
+from smem_lint.verify.cut_files import written
 
 NAME = "compiler"
 _CHILD = Path(__file__).with_name("compile_child.py")
@@ -64,6 +65,7 @@ class CompilerEngine:
     progress: Callable[[int, int], None] | None = None
     full: bool = False
     run_host_functions: bool = False
+    resume: Path | None = None
     name: str = NAME
 
     def __post_init__(self) -> None:
@@ -71,6 +73,7 @@ class CompilerEngine:
         self._version: str | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="smem-lint-cut-")
         self._cuts: dict[tuple[str, str, int], Cut | str] = {}
+        self._lock = threading.Lock()
 
     @property
     def version(self) -> str:
@@ -92,6 +95,7 @@ class CompilerEngine:
         answers: list[Estimate | None] = [None] * len(wanted)
         work: queue.Queue[tuple[int, Specialization, Cut, str]] = queue.Queue()
         done = _Counter(len(wanted), self.progress)
+        resumed = self._resumed()
         for index, one in enumerate(wanted):
             piece = self._cut(one)
             if isinstance(piece, str):
@@ -99,7 +103,7 @@ class CompilerEngine:
                 done.add()
                 continue
             key = _key(piece, one, version, self.full)
-            known = self.cache.get(key) if self.cache is not None else None
+            known = resumed.get(key) or (self.cache.get(key) if self.cache is not None else None)
             if known is not None:
                 answers[index] = _estimate(known, 0.0)
                 done.add()
@@ -134,12 +138,29 @@ class CompilerEngine:
                     child.close()
                     child = None
                 answers[index] = _estimate(answer, time.perf_counter() - started)
-                if self.cache is not None and not answer.get("transient"):
-                    self.cache.put(key, answer)
+                if not answer.get("transient"):
+                    self._keep(key, answer)
                 done.add()
         finally:
             if child is not None:
                 child.close()
+
+    def _resumed(self) -> dict[str, dict[str, Any]]:
+        """The answers that an interrupted run kept; a line that was cut short is asked for again."""
+        found: dict[str, dict[str, Any]] = {}
+        if self.resume is not None and self.resume.exists():
+            for line in self.resume.read_text("utf8").splitlines():
+                with contextlib.suppress(ValueError, KeyError, TypeError):
+                    kept = json.loads(line)
+                    found[kept["key"]] = kept["answer"]
+        return found
+
+    def _keep(self, key: str, answer: dict[str, Any]) -> None:
+        if self.cache is not None:
+            self.cache.put(key, answer)
+        if self.resume is not None:
+            with self._lock, self.resume.open("a", encoding="utf8") as file:
+                file.write(json.dumps({"key": key, "answer": answer}) + "\n")
 
     def _cut(self, one: Specialization) -> Cut | str:
         key = (one.file, one.kernel, one.capability)
@@ -151,13 +172,7 @@ class CompilerEngine:
         return self._cuts[key]
 
     def _request(self, one: Specialization, piece: Cut) -> dict[str, Any]:
-        digest = hashlib.sha256(repr(sorted(piece.modules.items())).encode()).hexdigest()[:16]
-        folder = Path(self._folder.name) / digest
-        if not (folder / ".done").exists():
-            folder.mkdir(exist_ok=True)
-            for name, text in piece.modules.items():
-                (folder / f"{name}.py").write_text(text, "utf8")
-            (folder / ".done").touch()
+        folder = written(piece, Path(self._folder.name))
         record = one.to_record()
         return {"folder": str(folder), "main": piece.main, "kernel": piece.kernel, "record": record, "full": self.full}
 

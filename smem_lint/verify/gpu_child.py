@@ -1,0 +1,131 @@
+"""One specialization on this machine's own GPU: compiled whole, loaded through the driver, and asked whether it could launch.
+
+In (standard input): ``{"folder", "main", "kernel", "record"}``, or ``{"run": path}`` to run a fixture file's own check, or
+``{"about": 1}``; out: one JSON object. A process answers one request, so that a fault costs one.
+"""
+
+import ctypes
+import importlib.util
+import json
+import os
+import sys
+
+import compile_child
+
+
+def main():
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    compile_child.register_outside()
+    try:
+        request = json.loads(sys.stdin.readline())
+        if "about" in request:
+            answer = _about()
+        elif "run" in request:
+            answer = _run(request["run"])
+        else:
+            answer = _launchable(request)
+    except BaseException as error:
+        answer = {"error": compile_child._told(error)}
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
+    # A device that has faulted can hang a normal exit.
+    os._exit(0)
+
+
+def _driver():
+    from triton.runtime import driver
+
+    return driver.active
+
+
+def _about():
+    import triton
+
+    active = _driver()
+    device = active.get_current_device()
+    target = active.get_current_target()
+    facts = active.utils.get_device_properties(device)
+    return {
+        "triton": triton.__version__,
+        "capability": int(target.arch),
+        "limit": int(facts["max_shared_mem"]),
+        "multiprocessors": int(facts["multiprocessor_count"]),
+        "device": _name(device),
+        "driver": _driver_version(),
+        "cuda": _cuda_version(),
+        "torch": _version("torch"),
+    }
+
+
+def _version(package):
+    import importlib.metadata
+
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _cuda():
+    return ctypes.CDLL("libcuda.so.1")
+
+
+def _name(device):
+    text = ctypes.create_string_buffer(256)
+    return text.value.decode() if _cuda().cuDeviceGetName(text, 256, device) == 0 else ""
+
+
+def _cuda_version():
+    number = ctypes.c_int()
+    _cuda().cuDriverGetVersion(ctypes.byref(number))
+    return f"{number.value // 1000}.{number.value % 1000 // 10}"
+
+
+def _driver_version():
+    try:
+        with open("/proc/driver/nvidia/version") as file:
+            words = file.readline().split()
+        return next((word for word in words if word.count(".") >= 1 and word[0].isdigit()), None)
+    except OSError:
+        return None
+
+
+def _launchable(request):
+    import triton
+    from triton.runtime.errors import OutOfResources
+
+    kernel = compile_child._load(request)
+    record = request["record"]
+    source, target, _, _ = compile_child._prepare(kernel, record)
+    options = {name: record[name] for name in ("num_warps", "num_stages", "num_ctas", "maxnreg") if record.get(name)}
+    compiled = triton.compile(source, target=target, options=options)
+    answer = {"shared": compiled.metadata.shared}
+    try:
+        compiled._init_handles()
+    except OutOfResources as error:
+        answer["refused"] = {"what": error.name, "required": error.required, "limit": error.limit, "message": str(error)}
+        return answer
+    blocks = ctypes.c_int()
+    function = ctypes.c_void_p(compiled.function)
+    threads = 32 * compiled.metadata.num_warps
+    code = _cuda().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        ctypes.byref(blocks), function, ctypes.c_int(threads), ctypes.c_size_t(compiled.metadata.shared)
+    )
+    answer.update(registers=compiled.n_regs, spills=compiled.n_spills, blocks_per_sm=blocks.value if code == 0 else None)
+    if code != 0:
+        answer["error"] = f"the driver answered {code} when asked for the occupancy"
+    return answer
+
+
+def _run(path):
+    spec = importlib.util.spec_from_file_location("fixture_under_test", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, os.path.dirname(path))
+    spec.loader.exec_module(module)
+    results = [{"case": str(name), "error": float(error), "tolerance": float(tolerance)} for name, error, tolerance in module.run("cuda")]
+    return {"cases": results, "passed": all(one["error"] <= one["tolerance"] for one in results)}
+
+
+if __name__ == "__main__":
+    main()
