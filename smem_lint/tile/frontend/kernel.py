@@ -9,6 +9,7 @@ from typing import Any
 from smem_lint.source.modules import Repository
 from smem_lint.specialization import Specialization
 from smem_lint.tile import dtypes
+from smem_lint.tile.cleanup import inliner
 from smem_lint.tile.frontend import branches, calls, expressions, loops, statements
 from smem_lint.tile.frontend.calls import close_function, open_function
 from smem_lint.tile.frontend.session import Session
@@ -25,7 +26,8 @@ _HANDLERS = (branches, calls, expressions, loops, statements)
 
 
 def build(repository: Repository, specialization: Specialization) -> Module:
-    """The tile program of one specialization, as Triton's front end and inliner make it (before any clean-up).
+    """The tile program of one specialization, as Triton's front end and inliner make it. Nothing is cleaned up yet, unless
+    functions were kept apart (see ``calls``): what the inliner then does begins with a clean-up of each.
 
     Raises KernelError where Triton refuses the kernel, Unsupported for what is not modelled, LookupError where the file or
     the kernel is not in the repository.
@@ -47,6 +49,10 @@ def build(repository: Repository, specialization: Specialization) -> Module:
     except (KernelError, Unsupported) as error:
         error.line, error.file = error.line or visitor.builder.line, error.file or source.file
         raise
+    except RecursionError:
+        raise Unsupported("expressions or calls that are nested too deeply", visitor.builder.line, source.file) from None
+    if len(module.functions) > 1:
+        inliner.run(module)
     return module
 
 

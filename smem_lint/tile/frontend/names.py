@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from smem_lint.host import values as host
-from smem_lint.source.modules import External, SourceModule, jit_kind
+from smem_lint.source.modules import External, SourceModule, dotted_name, external_jit_kind, jit_kind
 from smem_lint.tile import dtypes, language
 from smem_lint.tile.frontend.python_names import PYTHON_NAMES
 from smem_lint.tile.unsupported import KernelError, Unsupported
@@ -64,14 +64,30 @@ class Scope:
             return error
 
     def _enclosing(self, name: str) -> Any:
-        """A function next to this one inside another function."""
+        """What another function around this one defines or imports: functions, modules, names of modules."""
         for owner in reversed(self._owners):
             if not isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 continue
             for node in ast.walk(owner):
                 if isinstance(node, ast.FunctionDef) and node.name == name and node is not owner:
                     return self._function(node, self.module)
+                if isinstance(node, ast.Import | ast.ImportFrom):
+                    for alias in node.names:
+                        if name == (alias.asname or alias.name.partition(".")[0]):
+                            return self._imported(node, alias)
         return _MISSING
+
+    def _imported(self, node: ast.Import | ast.ImportFrom, alias: ast.alias) -> Any:
+        """What an import statement of an enclosing function binds."""
+        repository = self.session.repository
+        if isinstance(node, ast.Import):
+            dotted = alias.name if alias.asname else alias.name.partition(".")[0]
+            module = repository.module_for_import(self.module, dotted)
+            return external(dotted) if module is None else Namespace(dotted, module)
+        module = repository.module_for_import(self.module, node.module, node.level)
+        if module is not None:
+            return self.session.scope(module).lookup(alias.name)
+        return external(f"{node.module}.{alias.name}")
 
     def resolve(self, name: str, any_global: bool) -> Any:
         """The value of a module-level name; unless ``any_global``, plain numbers are refused."""
@@ -88,7 +104,7 @@ class Scope:
             if isinstance(meaning, SourceModule):
                 return Namespace(meaning.dotted, meaning)
             if isinstance(meaning.node, ast.FunctionDef):
-                return self._function(meaning.node, meaning.module)
+                return self._function(meaning.node, meaning.module, any_global)
             if not any_global and _is_plain_number(meaning.binding.value):
                 raise KernelError(f"the global {name} is not a tl.constexpr")
         return self._value(self.session.program.module_value(self.module, name), name)
@@ -113,15 +129,29 @@ class Scope:
             raise Unsupported(f"the global {name}: {value.reason}" if value.reason else f"the value of the global {name}")
         raise Unsupported(f"the global {name}, a {type(value).__name__}")
 
-    def _function(self, node: ast.FunctionDef, module: SourceModule) -> Any:
+    def _function(self, node: ast.FunctionDef, module: SourceModule, ordinary: bool = False) -> Any:
+        """A jit function, a compile-time function, or (``ordinary``) one of Python's that compile-time functions call."""
         known = self.session.references
         key = (module, node)
         if key not in known:
-            kind = jit_kind(node, module, self.session.repository)
+            kind = jit_kind(node, module, self.session.repository) or self._local_kind(node)
+            if kind is None and ordinary:
+                return FunctionRef(node.name, module, node, "constexpr")
             if kind is None or kind == "gluon":
                 raise Unsupported(f"a call to {node.name}, which is not a jit function")
             known[key] = FunctionRef(node.name, module, node, "jit" if kind == "jit" else "constexpr", _is_noinline(node))
         return known[key]
+
+
+    def _local_kind(self, node: ast.FunctionDef) -> str | None:
+        """The kind by decorators whose module an enclosing function imports."""
+        for decorator in node.decorator_list:
+            dotted = dotted_name(decorator.func if isinstance(decorator, ast.Call) else decorator)
+            head, _, rest = (dotted or "").partition(".")
+            found = self._enclosing(head) if rest else None
+            if isinstance(found, Namespace) and (kind := external_jit_kind(f"{found.path}.{rest}")):
+                return kind
+        return None
 
 
 def _is_plain_number(node: ast.expr | None) -> bool:
