@@ -116,3 +116,19 @@ def test_hints_replace_what_is_known() -> None:
 def test_zero_is_divisible_by_anything() -> None:
     found = facts("%z = arith.constant dense<0> : tensor<16xi32>")
     assert found["z"] == ((1,), (MAX_DIVISOR,), (16,), 0)
+
+
+def test_loop_that_is_known_to_run_hides_its_start() -> None:
+    body = """
+        %zero = arith.constant 0 : i32
+        %one = arith.constant 1 : i32
+        %many = arith.constant MANY : i32
+        %start = arith.constant 6 : i32
+        %end = scf.for %i = %zero to %many step %one iter_args(%x = %start) -> (i32)  : i32 {
+          scf.yield %n : i32
+        }
+    """
+    argument = "%n: i32 {tt.divisibility = 16 : i32}"
+    assert facts(body.replace("MANY", "4"), argument)["end"][1] == (16,)
+    assert facts(body.replace("MANY", "0"), argument)["end"] == ((1,), (2,), (1,), 6)
+    assert facts(body.replace("MANY", "4").replace("to %many", "to %n"), argument)["end"][1] == (2,)

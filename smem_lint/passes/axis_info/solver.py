@@ -13,7 +13,7 @@ from typing import Any
 
 from smem_lint.passes.axis_info.lattice import AxisInfo, join, made, unknown
 from smem_lint.passes.axis_info.transfer import TRANSFER
-from smem_lint.tile.ir import Op, Value
+from smem_lint.tile.ir import Op, Value, constant_value
 from smem_lint.tile.types import Tensor
 
 _HINTS = ("tt.contiguity", "tt.divisibility", "tt.constancy")
@@ -36,6 +36,18 @@ def hinted(info: AxisInfo, attrs: dict[str, Any]) -> AxisInfo:
         facts.append(known if hint is None else (hint,) * rank if isinstance(hint, int) else tuple(hint))
     contiguity, divisibility, constancy = facts
     return made(contiguity, divisibility, constancy, info.constant)
+
+
+def static_trip_count(loop: Op) -> int | None:
+    """How often a loop runs, if its bounds say so (``ForOp::getStaticTripCount``)."""
+    if loop.operands[0] is loop.operands[1]:
+        return 0
+    lower, upper, step = (constant_value(value) for value in loop.operands[:3])
+    if lower is None or upper is None:
+        return None
+    if upper <= lower:
+        return 0
+    return None if not step else int(-((lower - upper) // step))
 
 
 class Solver:
@@ -105,12 +117,17 @@ class Solver:
                 self.learn(arg, unknown(rank_of(arg)))
 
     def loop(self, op: Op) -> None:
+        """A loop that is known to run does not hand its start values on, and one that is known not to run only those."""
+        trips = static_trip_count(op)
+        if trips is None or trips == 0:
+            self.flow(op.operands[3:], op.results)
+        if trips == 0:
+            return
         lower, step = self.facts.get(op.operands[0]), self.facts.get(op.operands[2])
         body = op.body
         if lower is not None and step is not None:
             self.learn(body.args[0], AxisInfo((1,), (gcd(lower.divisibility[0], step.divisibility[0]),), (1,)))
         self.flow(op.operands[3:], body.args[1:])
-        self.flow(op.operands[3:], op.results)
 
     def while_(self, op: Op) -> None:
         self.flow(op.operands, op.body.args)
@@ -127,9 +144,11 @@ class Solver:
         if parent.name == "scf.while":
             self.flow(op.operands, parent.body.args)
             return
-        if parent.name == "scf.for":
+        trips = static_trip_count(parent) if parent.name == "scf.for" else 1
+        if trips != 1:
             self.flow(op.operands, parent.body.args[1:])
-        self.flow(op.operands, parent.results)
+        if trips != 0:
+            self.flow(op.operands, parent.results)
 
     def branch(self, op: Op) -> None:
         start = 0
