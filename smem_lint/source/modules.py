@@ -368,7 +368,7 @@ def external_jit_kind(dotted: str) -> JitKind | None:
         return None
     if parts[-1] == "jit" and len(parts) > 1:
         return "gluon" if "gluon" in parts else "jit"
-    return "constexpr_function" if parts[-1] == "constexpr_function" else None
+    return "constexpr_function" if parts[-1] in ("constexpr_function", "constexpr") else None
 
 
 def _defined_jit_kind(definition: Definition, depth: int) -> JitKind | None:

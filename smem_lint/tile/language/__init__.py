@@ -111,6 +111,8 @@ _TYPE_METHODS: dict[str, Builtin] = {
 
 
 def _of_type(ctx: Context, value: dtypes.DType, name: str) -> Any:
+    if name == "value":
+        return value
     if name in dtypes.LANGUAGE_ATTRIBUTES and hasattr(value, name) and (name != "shape" or value.block):
         return getattr(value, name)
     method = _TYPE_METHODS.get(name)

@@ -46,6 +46,8 @@ def _constexpr(ctx: Context, value: Any) -> Any:
 
 
 def _dtype(ctx: Context, name: str) -> DType:
+    if not isinstance(name, str):
+        raise fail(ctx, f"tl.dtype of {name!r}")
     return DType(name)
 
 

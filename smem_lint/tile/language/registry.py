@@ -14,13 +14,14 @@ TABLE: dict[str, Any] = {}
 """Functions, types and constants by full dotted name."""
 
 _LANGUAGE = "triton.language"
+_NO_TENSORS = (int, float, str, tuple, type(None))
 
 
 def guarded(function: Callable[..., Any]) -> Callable[[Any, list[Any], dict[str, Any]], Any]:
     """``function(ctx, *args, **kwargs)`` as a ``Builtin`` calls it.
 
-    Arguments that do not fit the parameters, and shapes that Triton refuses, are the kernel's error. A TypeError from within is
-    a use that was not foreseen here, and raises Unsupported.
+    Arguments that do not fit the parameters, numbers where a tensor is needed, and shapes that Triton refuses, are the kernel's
+    error. A TypeError from within is a use that was not foreseen here, and raises Unsupported.
     """
 
     def call(ctx: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -31,6 +32,8 @@ def guarded(function: Callable[..., Any]) -> Callable[[Any, list[Any], dict[str,
         except (TypeError, AttributeError, IndexError) as error:
             trace = error.__traceback__
             if isinstance(error, TypeError) and trace is not None and trace.tb_next is None:
+                raise fail(ctx, str(error)) from error
+            if isinstance(error, AttributeError) and isinstance(error.obj, _NO_TENSORS):
                 raise fail(ctx, str(error)) from error
             raise Unsupported(f"{function.__name__.rstrip('_')}: {error}", ctx.builder.line) from error
 

@@ -17,6 +17,8 @@ def hint(ctx: Context, name: str, value: Handle, numbers: Any) -> Handle:
     Triton sets an attribute on the operation that made the value, or on the loop whose variable it is. A hint on an argument of
     the function at hand, or on what a called function returned, is lost: it lands on a function or a call that inlining removes.
     """
+    if not isinstance(value, Handle):
+        raise fail(ctx, f"{name}: {value!r} is not a tensor")
     values = tuple(numbers) if isinstance(numbers, tuple | list) else (numbers,)
     if any(type(each) is not int for each in values):
         raise fail(ctx, f"{name}: values must be constexpr integers, got {numbers!r}")
