@@ -40,6 +40,7 @@ class _Conversion:
     def __init__(self, num_warps: int) -> None:
         self.num_warps = num_warps
         self.defaults: dict[Value, Value] = {}  # values of another encoding → the same with the default one
+        self.folded: dict[Value, Value] = {}  # results of folded operations → what stands for them
 
     def function(self, function: Op) -> None:
         types = function.attrs.get("result_types", ())
@@ -52,12 +53,14 @@ class _Conversion:
             if op is function or (op.name in _FOLDED and self.folds(op)):
                 continue
             for index, value in enumerate(op.operands):
-                type_ = value.type
-                if isinstance(type_, Tensor):
-                    default = self.default_value(value)
+                if isinstance(value.type, Tensor):
+                    default = self.default_value(self.folded.get(value, value))
                     if default is not value:
                         op.set_operand(index, default)
             _PATTERNS.get(op.name, _Conversion.generic)(self, op)
+        for op in reversed(dict.fromkeys(value.op for value in self.folded if value.op is not None)):
+            op.erase()
+        self.folded.clear()
 
     def relink(self) -> None:
         """Order uses as MLIR leaves them: it puts a cast where a default layout is wanted, and a conversion in its place at last.
@@ -73,7 +76,10 @@ class _Conversion:
                 value.uses[use] = None
 
     def folds(self, op: Op) -> bool:
-        """MLIR folds an operation on tensors before it converts it; whether that made an end of it."""
+        """MLIR folds an operation on tensors before it converts it; whether that made an end of it.
+
+        It looks at the old operands, so one fold does not lead to the next: the operation stays until all are converted.
+        """
         if not isinstance(op.results[0].type, Tensor):
             return False
         found = fold(op)
@@ -82,8 +88,7 @@ class _Conversion:
         for result, value in zip(op.results, found, strict=True):
             if isinstance(value, Const):
                 value = Builder(before=op).constant(self.default_type(result.type), value.value)
-            result.replace_all_uses(value)
-        op.erase()
+            self.folded[result] = self.folded.get(value, value)
         return True
 
     def default(self, shape: tuple[int, ...]) -> Blocked:
