@@ -24,6 +24,9 @@ from smem_lint.tile.ir import Module
 from smem_lint.tile.unsupported import KernelError, Unsupported
 
 NAME = "model"
+MODELLED = ((3, 8),)
+"""The Triton versions for which estimates may be called exact, ascending."""
+
 _KEPT = 4
 
 Watcher = Callable[[str, Module], None]
@@ -42,6 +45,7 @@ class ModelEngine:
 
     def __post_init__(self) -> None:
         self.repository = Repository([Path(root) for root in self.roots])
+        self._version = version_of(self.version)
 
     def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
         """One estimate each, in order. What cannot be answered says why; nothing is raised for a single one."""
@@ -62,15 +66,20 @@ class ModelEngine:
         except Exception as error:  # a defect of the model must not cost the run, nor pass for an answer
             reason = f"the model failed ({type(error).__name__}: {error}); please report this kernel"
             return bounded(self.front_end(specialization), specialization, reason, time.perf_counter() - started)
-        total = allocation.total
-        return Estimate(total, total, total, True, NAME, reported(allocation), seconds=time.perf_counter() - started)
+        total, buffers = allocation.total, reported(allocation)
+        if self._version not in MODELLED:
+            reason = f"Triton {_spelled(self._version)} is not modelled; this is what {_spelled(MODELLED[-1])} asks for"
+            wide = bounded(self.front_end(specialization), specialization, reason)
+            seconds = time.perf_counter() - started
+            return replace(wide, bytes=total, upper=max(total, wide.upper or 0), buffers=buffers, seconds=seconds)
+        return Estimate(total, total, total, True, NAME, buffers, seconds=time.perf_counter() - started)
 
     def allocation(self, specialization: Specialization, watch: Watcher | None = None) -> Allocation:
         """The allocation of one specialization; ``watch`` sees the program after each pass.
 
         Raises KernelError, Unsupported, LookupError.
         """
-        return allocate(self.program(specialization, watch))
+        return allocate(self.program(specialization, watch), self._version)
 
     def program(self, specialization: Specialization, watch: Watcher | None = None) -> Module:
         """The program as it is allocated, its control flow still structured."""
@@ -107,10 +116,25 @@ class ModelEngine:
 
     def _made(self, specialization: Specialization, watch: Watcher | None) -> Module:
         module = build(self.repository, specialization)
+        module.version = self._version
         if watch is not None:
             watch("frontend", module)
         _run(front_passes(specialization.capability), module, watch)
         return module
+
+
+def version_of(text: str) -> tuple[int, int]:
+    """Major and minor of a Triton version; the newest that is modelled for an empty text. Raises ValueError."""
+    if not text:
+        return MODELLED[-1]
+    parts = text.split(".")
+    if len(parts) < 2 or not (parts[0].isdigit() and parts[1].isdigit()):
+        raise ValueError(f"{text!r} is no Triton version")
+    return int(parts[0]), int(parts[1])
+
+
+def _spelled(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))
 
 
 def _front_key(specialization: Specialization) -> str:

@@ -354,12 +354,14 @@ class Region:
 class Module:
     """The functions of one compiled kernel, the kernel itself among them, and what holds for all of them.
 
-    ``capability`` is the compute capability times ten (120 for sm_120); ``num_stages`` the launch option.
+    ``capability`` is the compute capability times ten (120 for sm_120); ``num_stages`` the launch option; ``version`` the Triton
+    whose decisions are modelled.
     """
 
-    __slots__ = ("functions", "num_warps", "num_stages", "num_ctas", "capability", "attrs")
+    __slots__ = ("functions", "num_warps", "num_stages", "num_ctas", "capability", "attrs", "version")
 
     def __init__(self, num_warps: int = 4, num_stages: int = 3, num_ctas: int = 1, capability: int = 120) -> None:
+        self.version: tuple[int, int] = (3, 8)
         self.functions: list[Op] = []
         self.num_warps, self.num_stages, self.num_ctas, self.capability = num_warps, num_stages, num_ctas, capability
         self.attrs: dict[str, Any] = {}
@@ -375,6 +377,7 @@ class Module:
         mapping: dict[Value, Value] = {}
         new.functions = [function.clone(mapping) for function in self.functions]
         new.attrs = dict(self.attrs)
+        new.version = self.version
         twins = dict(zip(self.walk(), new.walk(), strict=True))
         for value, copy in mapping.items():
             if len(value.uses) > 1:

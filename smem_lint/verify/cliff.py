@@ -48,7 +48,7 @@ def _is_tile(value: object) -> bool:
 def _crossing(step: str, ladder: Sequence[Specialization], estimates: Sequence[Estimate], limit: int) -> Cliff | None:
     best: tuple[Specialization, Estimate] | None = None
     for one, estimate in zip(ladder, estimates, strict=True):
-        if estimate.bytes is None or not estimate.exact:
+        if estimate.bytes is None:
             continue
         if estimate.bytes <= limit:
             best = (one, estimate)
