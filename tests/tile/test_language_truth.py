@@ -53,13 +53,13 @@ def test_same_operations_as_the_compiler(kernel: str) -> None:
 
 
 def test_refused_as_by_the_compiler() -> None:
-    """``uint8 / int32`` differ in signedness: CompilationError in Triton 3.8.0."""
+    """``uint8 / int32`` differ in signedness, sm_80 has no fp8e4nv: errors of Triton 3.8.0."""
     refused = [
         record for record in map(json.loads, (FIXTURES / "truth" / "language.jsonl").read_text().splitlines()) if "error" in record
     ]
-    assert refused
+    assert len(refused) == 3
     for record in refused:
-        with pytest.raises(KernelError, match="signedness"):
+        with pytest.raises(KernelError, match="signedness|fp8e4nv is not supported"):
             build(_repository(), Specialization.from_record(record))
 
 

@@ -15,7 +15,7 @@ from smem_lint.tile.frontend.calls import close_function, open_function
 from smem_lint.tile.frontend.session import Session
 from smem_lint.tile.frontend.visitor import Visitor
 from smem_lint.tile.ir import Module
-from smem_lint.tile.semantic.context import Options
+from smem_lint.tile.semantic.context import Options, ir_type
 from smem_lint.tile.semantic.descriptor import Descriptor
 from smem_lint.tile.types import I32, I64
 from smem_lint.tile.unsupported import KernelError, Unsupported
@@ -62,7 +62,7 @@ def _visit_kernel(v: Visitor, node: ast.FunctionDef, spec: Specialization) -> No
     attrs: list[Mapping[str, int]] = []
     for name, type_ in arguments.items():
         if type_ is not None:
-            parts = _ir_types(type_)
+            parts = _ir_types(v, type_)
             types += parts
             attrs += [spec.attrs.get(name, {}), *({} for _ in parts[1:])]
     op = open_function(v, spec.kernel, "public", False, types)
@@ -101,11 +101,12 @@ def _arguments(v: Visitor, node: ast.FunctionDef, spec: Specialization) -> dict[
     return found
 
 
-def _ir_types(type_: Any) -> list[Any]:
+def _ir_types(v: Visitor, type_: Any) -> list[Any]:
     """IR types of the function's arguments; a descriptor brings the tensor's sizes and strides along."""
     if isinstance(type_, dtypes.DescriptorType):
+        ir_type(v, type_.block_type)
         return [type_.ir, *[I32] * type_.rank, *[I64] * type_.rank]
-    return [type_.ir]
+    return [ir_type(v, type_)]
 
 
 def _argument(type_: Any, source: Any) -> Any:

@@ -66,9 +66,12 @@ def fail(ctx: Context, message: str) -> KernelError:
 
 def ir_type(ctx: Context, type_: Any) -> Any:
     """The IR type; raises KernelError for an fp8 type that the target does not know, as ``dtype.to_ir`` does."""
-    if type_.scalar.fp8 and type_.scalar not in ctx.options.fp8_types:
+    element = type_.scalar
+    while element.pointer:
+        element = element.element_ty
+    if element.fp8 and element not in ctx.options.fp8_types:
         names = ", ".join(str(known) for known in ctx.options.fp8_types)
-        raise fail(ctx, f"type {type_.scalar} is not supported on sm_{ctx.options.capability}; supported are {names}")
+        raise fail(ctx, f"type {element} is not supported on sm_{ctx.options.capability}; supported are {names}")
     return type_.ir
 
 
