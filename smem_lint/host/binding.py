@@ -67,8 +67,11 @@ def _bind(run: Evaluation, launch: Launch, kernel: Kernel, facts: KernelFacts) -
             bound.options[name] = run.path.concrete(value)
         elif name not in _OTHER_OPTIONS:
             bound.missing.append(Missing(name, f"{kernel.name} has no parameter {name}", launch.node.lineno))
-    if not launch.complete and any(name not in bound.values and name not in facts.defaults for name in facts.names):
+    if not launch.complete:
         bound.missing.append(Missing("**", "arguments that are handed on as a whole are not known", launch.node.lineno))
+        for name in ("num_warps", "num_stages"):
+            if name not in bound.options:
+                bound.missing.append(Missing(name, "it may be among arguments that are handed on as a whole", launch.node.lineno))
     return bound
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -119,7 +119,7 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
         return configs
 
     results: dict[Any, Config] = {}
-    for path, result in explore(program.limits, run, profile):
+    for _, result in _from_both_ends(program, run, profile, found):
         found.paths += 1
         if isinstance(result, TooMuch):
             found.cut = found.cut or str(result)
@@ -134,6 +134,17 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
                 results[key] = config if held is None else _weaker(held, config)
     found.configs = list(results.values())
     return found
+
+
+def _from_both_ends(program: Program, run: Callable[[Path], list[Config]], profile: Profile, found: Found) -> Iterator[tuple[Path, Any]]:
+    """Paths outward from the one where every optional argument is None and, if that did not see all, from the one where all are given."""
+    cut = False
+    for path, result in explore(program.limits, run, profile, nothing_given=True):
+        cut = cut or isinstance(result, TooMuch)
+        yield path, result
+    if cut and found.steps <= program.limits.site_steps:
+        found.cut = ""
+        yield from explore(program.limits, run, profile)
 
 
 class _Watch:

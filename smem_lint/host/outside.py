@@ -499,7 +499,8 @@ def _capability(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: 
 _CALLS: dict[str, Callable[..., Any]] = {
     "triton.cdiv": _cdiv, "triton.next_power_of_2": _next_power_of_2, "triton.Config": _config, "triton.jit": _jit, "triton.constexpr": _identity,
     "triton.autotune": _decorator_factory, "triton.heuristics": _decorator_factory, "triton.get_current_target": _current_target,
-    "triton.set_allocator": _returns(None), "smem_lint.identity": _identity,
+    "torch.library.wrap_triton": _identity, "torch._library.wrap_triton": _identity, "torch._library.triton.wrap_triton": _identity,
+    "torch._library.capture_triton": _identity, "triton.set_allocator": _returns(None), "smem_lint.identity": _identity,
     "os.getenv": _getenv, "os.environ.get": _getenv, "os.environ.copy": lambda *ignored: {}, "os.environ.setdefault": _getenv,
     "functools.partial": _partial, "functools.cache": _cache, "functools.lru_cache": _cache, "functools.reduce": _reduce,
     "functools.wraps": _decorator_factory, "itertools.product": _product, "itertools.chain": _iterator("chain"),

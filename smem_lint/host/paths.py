@@ -44,6 +44,8 @@ class Path:
     when: list[str] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
     chooser: Chooser | None = None
+    nothing_given: bool = False
+    """Whether an optional argument is first taken to be None rather than given."""
     conditional: int = 0
     """Above zero a branch is followed that may not be taken: nothing is learnt from what it takes for granted."""
     frozen: int = 0
@@ -292,7 +294,7 @@ class Path:
             return bool(self.memo[text])
         if self.frozen:
             raise Undecided((symbol.reason or symbol.text) if symbol is not None else "a value that is not known")
-        first = not (symbol is not None and symbol.kind in ("is", "is not") and text.endswith(" is None"))
+        first = self.nothing_given or not text.endswith(" is None")
         outcome = (self.choose(2) == 0) is first
         self.memo[text] = outcome
         if symbol is not None:
@@ -310,7 +312,9 @@ class Strict(Path):
         raise Undecided((symbol.reason or symbol.text) if symbol is not None else "a value that is not known")
 
 
-def explore(limits: Limits, run: Callable[[Path], Any], chooser: Chooser | None = None) -> Iterator[tuple[Path, Any]]:
+def explore(
+    limits: Limits, run: Callable[[Path], Any], chooser: Chooser | None = None, *, nothing_given: bool = False
+) -> Iterator[tuple[Path, Any]]:
     """Run once for each path; yields each path with its result, or with the exception that ended it.
 
     Paths that differ from the first in one decision come before those that differ in two, so that a budget that ends
@@ -322,7 +326,7 @@ def explore(limits: Limits, run: Callable[[Path], Any], chooser: Chooser | None 
         if not waiting:
             return
         turns, _, prefix = heapq.heappop(waiting)
-        path = Path(limits, prefix, chooser=chooser)
+        path = Path(limits, prefix, chooser=chooser, nothing_given=nothing_given)
         try:
             result: Any = run(path)
         except (Abandoned, TooMuch, Undecided, RecursionError) as ended:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from smem_lint.host import builtin, outside, platform
+from smem_lint.host.callers import Callers
 from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.limits import Abandoned, Limits, Raised, TooMuch, Undecided
 from smem_lint.host.paths import Path, Strict
@@ -49,6 +50,7 @@ class Program:
         self._generators: dict[int, tuple[ast.AST, bool]] = {}
         self._pending: set[tuple[str, str]] = set()
         self._classes: dict[tuple[str, int], Class] = {}
+        self.callers = Callers(repository)
         self.autotunes: dict[tuple[str, int], Any] = {}
 
     def strict(self) -> Evaluation:

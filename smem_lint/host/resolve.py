@@ -19,6 +19,8 @@ from smem_lint.source.bindings import FunctionEntry
 from smem_lint.source.modules import Repository, SourceModule, jit_kind
 from smem_lint.source.reading import Problem, Unreadable, mentions_triton, read
 
+_CALLER_LEVELS = 3
+_CALLERS = 12
 _LAUNCHES = re.compile(rb"\]\s*\(|\.run\(|\.warmup\(")
 
 
@@ -67,13 +69,49 @@ def _locate(repository: Repository, path: Path) -> Path:
 
 
 def configs_of_site(program: Program, site: Site, profile: Profile) -> list[Config]:
-    """The configs of one launch site; where nothing leads there, one that says what is missing."""
+    """The configs of one launch site; where nothing leads there, one that says what is missing.
+
+    The site's function is entered on its own first. What it leaves to its callers (which kernel, a config, a flag) is then
+    looked for in the callers, as far up as that helps.
+    """
     found = follow(program, site, profile)
     if found.kernels and not found.configs:
         return []
+    if site.function is not None and (found.unknown_kernel or any(_left_to_callers(config) for config in found.configs)):
+        from_callers = _through_callers(program, site, profile)
+        resolved = [config for config in from_callers if not config.unresolved]
+        if resolved:
+            return [*[config for config in found.configs if not _left_to_callers(config)], *from_callers]
+        if from_callers and not found.configs:
+            return from_callers
     if not found.configs:
         return [unreached(site, found)] if _matters(site, found) else []
     return found.configs
+
+
+def _left_to_callers(config: Config) -> bool:
+    return any(missing.name != "configs" for missing in config.unresolved)
+
+
+def _through_callers(program: Program, site: Site, profile: Profile) -> list[Config]:
+    """The site's configs as its callers, or theirs, determine them: nearest callers first, until nothing is left open."""
+    assert site.function is not None
+    configs: list[Config] = []
+    level = [(site.module, site.function, (site.function.node,))]
+    for _ in range(_CALLER_LEVELS):
+        upper: list[Any] = []
+        for module, entry, through in level:
+            for caller_module, caller in program.callers.of(module, entry)[:_CALLERS]:
+                if caller.node in through:
+                    continue
+                found = follow(program, site, profile, caller, caller_module, through)
+                configs.extend(found.configs)
+                if found.unknown_kernel or any(_left_to_callers(config) for config in found.configs):
+                    upper.append((caller_module, caller, (*through, caller.node)))
+        if any(not config.unresolved for config in configs) or not upper:
+            break
+        level = upper[:_CALLERS]
+    return configs
 
 
 def _matters(site: Site, found: Found) -> bool:
