@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from smem_lint.rules import Rule
 from smem_lint.specialization import Specialization
 
 _TOP_BUFFERS = 8
+_ORIGINS = frozenset({"launch", "autotune", "tuned-json"})
 
 
 @dataclass(slots=True)
@@ -53,9 +54,22 @@ class Judged:
         return self.neighbours.get(tuple(sorted(options.items())))
 
 
-def judge(configs: Iterable[Config], device: Device, engine: Engine, near_limit: int = 4096) -> list[Judged]:
-    """Estimate every resolved config for ``device``, then the neighbours (other ``num_stages``) that its findings will name."""
-    judged = [Judged(config, device, config.specialization(device.capability)) for config in configs]
+def origins_of(rules: Iterable[Rule]) -> frozenset[str]:
+    """The origins of the configs that the rules judge: what no rule asks for need not be estimated."""
+    scopes = {rule.scope for rule in rules}
+    launch = {"launch"} if scopes & {"config", "types", "guard", "unresolved"} else set()
+    lists = {"autotune", "tuned-json"} if scopes & {"list", "guard", "unresolved"} else set()
+    return frozenset(launch | lists)
+
+
+def judge(
+    configs: Iterable[Config], device: Device, engine: Engine, near_limit: int = 4096, origins: Container[str] = _ORIGINS
+) -> list[Judged]:
+    """Estimate every resolved config for ``device``, then the neighbours (other ``num_stages``) that its findings will name.
+
+    Configs of other than the ``origins`` are left out.
+    """
+    judged = [Judged(config, device, config.specialization(device.capability)) for config in configs if config.origin in origins]
     _estimate(judged, engine)
     wanted: list[tuple[Judged, dict[str, Any], Specialization]] = []
     for one in judged:
@@ -129,14 +143,22 @@ def _of_site(group: Sequence[Judged], by_scope: Mapping[str, Sequence[Rule]], ne
 
 def _distinct(rule: Rule, candidates: Sequence[tuple[Judged, dict[str, Any]]]) -> Iterator[Finding]:
     """One finding for each number of bytes and set of types; of several the one that assumes least."""
-    best: dict[tuple[Any, ...], tuple[Judged, dict[str, Any]]] = {}
+    alike: dict[tuple[Any, ...], list[tuple[Judged, dict[str, Any]]]] = {}
     for one, facts in candidates:
         if rule.when(facts):
             key = (one.estimate.bytes if one.estimate else None, *sorted(one.config.types.items()))
-            if key not in best or len(one.config.when) < len(best[key][0].config.when):
-                best[key] = (one, facts)
-    for one, facts in best.values():
-        yield _finding(rule, one, facts)
+            alike.setdefault(key, []).append((one, facts))
+    everyone = [one for one, _ in candidates]
+    for members in alike.values():
+        one, facts = min(members, key=lambda member: len(member[0].config.when))
+        yield _finding(rule, one, {**facts, "condition": _condition([member for member, _ in members], everyone)})
+
+
+def _condition(members: Sequence[Judged], everyone: Sequence[Judged]) -> str:
+    """What was assumed by all ``members`` and not by ``everyone``: what makes the difference."""
+    common = [text for text in members[0].config.when if all(text in other.config.when for other in members)]
+    telling = [text for text in common if not all(text in other.config.when for other in everyone)]
+    return f" (when {'; '.join(telling)})" if telling else ""
 
 
 def _base_facts(one: Judged) -> dict[str, Any]:
@@ -144,8 +166,7 @@ def _base_facts(one: Judged) -> dict[str, Any]:
     return {
         "kernel": config.kernel, "file": config.file, "kernel_file": config.kernel_file, "origin": config.origin,
         "guarded": config.guarded, "target": one.device.target, "limit": one.device.optin, "per_sm": one.device.per_sm,
-        "capability": one.device.capability, "when": config.when,
-        "condition": f" (when {'; '.join(config.when)})" if config.when else "",
+        "capability": one.device.capability, "when": config.when, "condition": "",
     }  # fmt: skip
 
 
@@ -208,29 +229,33 @@ def _of_lists(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
     for one in group:
         if one.config.origin in ("autotune", "tuned-json"):
             lists.setdefault((one.config.when, *sorted(one.config.types.items())), []).append(one)
-    best: dict[tuple[Any, ...], tuple[Judged, dict[str, Any]]] = {}
+    alike: dict[tuple[Any, ...], list[tuple[Judged, dict[str, Any]]]] = {}
     for members in lists.values():
-        answered = [one for one in members if one.answered]
-        if not answered:
-            continue
-        dead = [one for one in answered if one.overflows]
-        of = max((one.config.of or 0 for one in members), default=0)
-        extreme = (min if len(dead) == len(answered) else max)(answered, key=lambda one: one.bytes)
-        facts = {
-            **_base_facts(extreme), "bytes": extreme.bytes, "of": of, "evaluated": len({one.config.index for one in answered}),
-            "fitting": len({one.config.index for one in answered} - {one.config.index for one in dead}),
-            "dead": len({one.config.index for one in dead}), "dead_configs": _spell_indices(dead),
-        }  # fmt: skip
-        if rule.when(facts):
-            key = (facts["dead"], facts["fitting"])
-            if key not in best or len(extreme.config.when) < len(best[key][0].config.when):
-                best[key] = (extreme, facts)
-    for extreme, facts in best.values():
-        yield _finding(rule, extreme, facts)
+        extreme, facts = _list_facts(members)
+        if extreme is not None and rule.when(facts):
+            alike.setdefault((facts["dead_configs"], facts["fitting"]), []).append((extreme, facts))
+    everyone = [members[0] for members in lists.values()]
+    for found in alike.values():
+        extreme, facts = min(found, key=lambda one: len(one[0].config.when))
+        yield _finding(rule, extreme, {**facts, "condition": _condition([one for one, _ in found], everyone)})
 
 
-def _spell_indices(dead: Sequence[Judged]) -> str:
-    indices = sorted({one.config.index for one in dead if one.config.index is not None})
+def _list_facts(members: Sequence[Judged]) -> tuple[Judged | None, dict[str, Any]]:
+    """The entry to show (the smallest where none fits, else the largest), and the facts of one list under one set of conditions."""
+    answered = [one for one in members if one.answered]
+    if not answered:
+        return None, {}
+    dead = {one.config.index for one in answered if one.overflows}
+    known = {one.config.index for one in answered}
+    extreme = (min if dead == known else max)(answered, key=lambda one: one.bytes)
+    return extreme, {
+        **_base_facts(extreme), "bytes": extreme.bytes, "of": max(one.config.of for one in members), "evaluated": len(known),
+        "fitting": len(known - dead), "dead": len(dead), "dead_configs": _spell_indices(dead),
+    }  # fmt: skip
+
+
+def _spell_indices(dead: set[int]) -> str:
+    indices = sorted(dead)
     shown = ", ".join(f"#{index}" for index in indices[:6])
     return shown + (f" and {len(indices) - 6} more" if len(indices) > 6 else "")
 

@@ -98,7 +98,9 @@ def load(path: Path | None) -> Settings:
             table = table.get(name, {})
             if not isinstance(table, dict):
                 raise ConfigError(f"{path}: {name}: expected a table")
-    return replace(apply(Settings(), table, str(path)), origin=str(path))
+    settings = apply(Settings(), table, str(path))
+    baseline, cache_dir = (str(path.parent / place) if place else "" for place in (settings.baseline, settings.cache_dir))
+    return replace(settings, origin=str(path), baseline=baseline, cache_dir=cache_dir)
 
 
 def apply(settings: Settings, given: Mapping[str, Any], origin: str) -> Settings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from smem_lint import __version__
 from smem_lint.cli.errors import UsageError
@@ -14,17 +15,21 @@ from smem_lint.findings import Report
 
 def run(arguments: argparse.Namespace) -> int:
     paths = existing(arguments.paths)
-    settings = settings_of(arguments, paths)
     if arguments.watch:
         from smem_lint.cli.watching import watch
 
-        return watch(arguments, paths)
+        return watch(arguments, paths, lambda: _once(arguments, paths))
+    return _once(arguments, paths)
+
+
+def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
+    settings = settings_of(arguments, paths)
     lint = Lint(settings, paths, use_cache=not arguments.no_cache, records=arguments.records)
     report = lint.report()
     if arguments.fix or arguments.diff:
         from smem_lint.cli.fixing import fix
 
-        code = fix(report, lint, arguments.diff)
+        code = int(fix(report, lint, arguments.diff))
         if arguments.diff:
             return code
         report = lint.again().report()

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import fnmatch
-import json
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from smem_lint.check import Judged, findings, judge
+from smem_lint.check import Judged, findings, judge, origins_of
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.scenarios import resolved
@@ -50,7 +48,8 @@ class Lint:
         except RuleError as error:
             raise UsageError(str(error)) from error
 
-    def report(self) -> Report:
+    def report(self, whole: bool = False) -> Report:
+        """What the rules say now, without what the baseline holds (unless ``whole``)."""
         report = Report(targets=tuple(device.target for device in self.devices))
         files = list(python_files(self.paths, self.roots, self.settings.exclude))
         engine = engine_of(self.settings, self.roots, use_cache=self.use_cache)
@@ -58,7 +57,7 @@ class Lint:
         answered = unanswered = 0
         for device in self.devices:
             configs = self._configs(files, device, report)
-            judged = judge(configs, device, engine, self.settings.near_limit)
+            judged = judge(configs, device, engine, self.settings.near_limit, origins_of(self.rules))
             self.judged += judged
             kernels |= {(one.config.kernel_file, one.config.kernel) for one in judged}
             answered += sum(one.answered for one in judged)
@@ -67,7 +66,7 @@ class Lint:
         report.statistics.update(files=len(files), kernels=len(kernels), configs=answered + unanswered, unresolved=unanswered)
         report.problems += [Problem(one.file, one.line, one.message) for one in self.repository.problems.values()]
         report.problems = list({(one.file, one.line, one.message): one for one in report.problems}.values())
-        self._finish(report, files)
+        self._finish(report, files, whole)
         return report
 
     def _configs(self, files: Sequence[Path], device: Device, report: Report) -> list[Config]:
@@ -82,7 +81,7 @@ class Lint:
                 report.problems.append(Problem(one.file, one.line, one.message))
         return found
 
-    def _finish(self, report: Report, files: Sequence[Path]) -> None:
+    def _finish(self, report: Report, files: Sequence[Path], whole: bool) -> None:
         """Source lines, suppressions, ignored paths, the baseline, and the order of a report."""
         silencers = {name: found for path in files if (found := self._suppressions(name := self.repository.relative(path.resolve())))}
         used: set[tuple[str, int]] = set()
@@ -94,7 +93,9 @@ class Lint:
                 kept.append(replace(finding, source_line=self._line(finding)))
         kept += self._unused(silencers, used)
         report.findings = sorted(kept, key=lambda one: (one.file, one.line, one.column, one.rule, one.target, one.bytes or 0))
-        if self.settings.baseline:
+        if self.settings.baseline and not whole:
+            from smem_lint.cli.baseline import read_baseline
+
             known = read_baseline(Path(self.settings.baseline))
             report.statistics["in_baseline"] = sum(one.fingerprint in known for one in report.findings)
             report.findings = [one for one in report.findings if one.fingerprint not in known]
@@ -141,7 +142,15 @@ def root_of(path: Path) -> Path:
     for folder in path.parents:
         if (folder / ".git").exists() or (folder / "pyproject.toml").is_file():
             return folder
-    return path.parent
+    return package_root(path)
+
+
+def package_root(path: Path) -> Path:
+    """The folder that holds the outermost package which ``path`` belongs to."""
+    folder = path.parent
+    while (folder / "__init__.py").is_file() and folder.parent != folder:
+        folder = folder.parent
+    return folder
 
 
 def python_files(paths: Sequence[Path], roots: Sequence[Path], exclude: Sequence[str]) -> Iterable[Path]:
@@ -190,12 +199,3 @@ def _recorded(one: Specialization) -> Config:
         attrs=dict(one.attrs), arguments=tuple(one.signature),
         options={"num_warps": one.num_warps, "num_stages": one.num_stages, "num_ctas": one.num_ctas, "maxnreg": one.maxnreg},
     )  # fmt: skip
-
-
-def read_baseline(path: Path) -> set[str]:
-    """The fingerprints that a baseline holds; raises UsageError."""
-    try:
-        table: Any = json.loads(path.read_text("utf8"))
-        return {one["fingerprint"] for one in table["findings"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"{path}: not a baseline: {error}") from error

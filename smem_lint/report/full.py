@@ -14,15 +14,24 @@ _BUFFERS = 5
 
 def render(report: Report, options: Options) -> str:
     style = Style(options.color)
-    parts = ["\n".join(_finding(finding, style)) for finding in report.findings if options.show_info or finding.fails]
+    shown = [finding for finding in report.findings if options.show_info or finding.fails]
+    parts = ["\n".join(_finding(one, before, style)) for one, before in zip(shown, [None, *shown], strict=False)]
     for problem in report.problems:
         parts.append(f"{printable(problem.file)}:{problem.line or 1}:1: {style.paint('problem', 'red')} {printable(problem.message)}")
     parts.append(closing(report, options, style))
     return "\n\n".join(parts) + "\n"
 
 
-def _finding(finding: Finding, style: Style) -> Iterator[str]:
+def _finding(finding: Finding, before: Finding | None, style: Style) -> Iterator[str]:
+    """A finding's lines; of the same launch and config as the one ``before``, only what is new."""
     yield line(finding, style)
+    if before is not None and (finding.file, finding.line, finding.config, finding.bytes) == (
+        before.file,
+        before.line,
+        before.config,
+        before.bytes,
+    ):
+        return
     if finding.source_line:
         gutter = style.paint(f"{finding.line:>6} |", "cyan")
         yield f"{gutter} {printable(finding.source_line.rstrip())}"

@@ -1,0 +1,51 @@
+"""``smem-lint baseline``: today's findings to a file; what it holds, ``check --baseline`` leaves out."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from smem_lint.cli.errors import UsageError
+from smem_lint.cli.linting import Lint
+from smem_lint.cli.settings import existing, settings_of, write_output
+from smem_lint.findings import Finding
+
+VERSION = 1
+
+
+def run(arguments: argparse.Namespace) -> int:
+    paths = existing(arguments.paths)
+    settings = settings_of(arguments, paths)
+    report = Lint(settings, paths, use_cache=not arguments.no_cache).report(whole=True)
+    write_output(to_text(report.findings), arguments.output)
+    if arguments.output not in ("", "-"):
+        print(f"{arguments.output}: {len(report.findings)} findings")
+    return 0
+
+
+def to_text(findings: list[Finding]) -> str:
+    """A baseline as JSON: sorted, one finding a line, so that it reads well under version control."""
+    entries = sorted(
+        (_entry(one) for one in findings), key=lambda entry: (entry["file"], entry["line"], entry["rule"], entry["fingerprint"])
+    )
+    lines = ",\n".join("  " + json.dumps(entry) for entry in entries)
+    return f'{{"version": {VERSION}, "findings": [\n{lines}\n]}}\n'
+
+
+def _entry(one: Finding) -> dict[str, Any]:
+    return {"fingerprint": one.fingerprint, "rule": one.rule, "file": one.file, "line": one.line, "message": one.message}
+
+
+def read_baseline(path: Path) -> set[str]:
+    """The fingerprints that a baseline holds; raises UsageError."""
+    try:
+        table: Any = json.loads(path.read_text("utf8"))
+        if table["version"] != VERSION:
+            raise ValueError(f"version {table['version']!r} is not {VERSION}")
+        return {str(one["fingerprint"]) for one in table["findings"]}
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(f"{path}: not a baseline: {error!r}") from error
