@@ -17,9 +17,29 @@ VIEWS = frozenset(
 )  # fmt: skip
 
 
+def operations_named(module: Module, name: str) -> list[Op]:
+    """Every operation of a name, inner ones first."""
+    found: list[Op] = []
+    for function in module.functions:
+        _collect(function, name, found)
+    return found
+
+
+def _collect(holder: Op, name: str, found: list[Op]) -> None:
+    for region in holder.regions:
+        for block in region.blocks:
+            op = block.first
+            while op is not None:
+                if op.regions:
+                    _collect(op, name, found)
+                if op.name == name:
+                    found.append(op)
+                op = op.next
+
+
 def for_loops(module: Module) -> list[Op]:
     """Every ``scf.for``, inner ones first."""
-    return [op for op in module.walk_post() if op.name == "scf.for"]
+    return operations_named(module, "scf.for")
 
 
 def body_operations(loop: Op) -> Iterator[Op]:
@@ -85,6 +105,8 @@ def top_level_users(op: Op, loop: Op, keep: Callable[[Op], bool] | None = None) 
 
 def definition_and_distance(loop: Op, value: Value) -> tuple[Op | None, int]:
     """What defines ``value``, and how many iterations earlier; (None, 0) for what comes from no operation of this kind."""
+    if value.op is not None:
+        return value.op, 0
     body, distance, seen = loop.body, 0, set[Value]()
     while value.op is None:
         if value.block is not body or value.index == 0:

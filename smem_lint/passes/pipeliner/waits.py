@@ -6,6 +6,7 @@ PipeliningUtility.cpp, Triton 3.8.0.
 
 from __future__ import annotations
 
+from smem_lint.passes.pipeliner.loops import operations_named
 from smem_lint.tile.ir import Builder, Module, Op, Value
 from smem_lint.tile.types import ASYNC_TOKEN
 
@@ -15,7 +16,7 @@ _REGIONS = frozenset(("scf.for", "scf.if", "scf.while", "ttg.warp_specialize", "
 
 def update_waits(module: Module) -> None:
     """Set ``num`` of every wait for asynchronous copies, and put waits that nothing stands between together."""
-    waits = [op for op in module.walk_post() if op.name == _WAIT]
+    waits = operations_named(module, _WAIT)
     for wait in waits:
         if wait.operands:
             wait.attrs["num"] = _History().least_of(wait)
