@@ -9,7 +9,6 @@ from collections import Counter
 
 from smem_lint.cli.linting import python_files, root_of
 from smem_lint.cli.scenarios import resolved
-from smem_lint.cli.scenes import profile_of
 from smem_lint.cli.settings import existing, settings_of, targets_of, write_output
 from smem_lint.host.config import Config
 from smem_lint.source.modules import Repository
@@ -21,7 +20,6 @@ def run(arguments: argparse.Namespace) -> int:
     roots = list(dict.fromkeys(root_of(path) for path in paths))
     repository = Repository(roots)
     names = [repository.relative(path.resolve()) for path in python_files(paths, roots, settings.exclude)]
-    profile = profile_of(settings)
     lines, counts = [], Counter[str]()
     for device in targets_of(settings):
         for one in resolved(repository, names, device.capability, settings):

@@ -12,7 +12,6 @@ from smem_lint.check import Judged, findings, judge, origins_of
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.scenarios import resolved
-from smem_lint.cli.scenes import profile_of
 from smem_lint.cli.settings import targets_of
 from smem_lint.config import Settings
 from smem_lint.devices import Device
@@ -32,7 +31,7 @@ class Lint:
     def __init__(self, settings: Settings, paths: Sequence[Path], *, use_cache: bool = True, records: str | None = None) -> None:
         self.settings, self.paths, self.use_cache, self.records = settings, list(paths), use_cache, records
         self.devices = targets_of(settings)
-        self.rules, self.profile = self._rules(), profile_of(settings)
+        self.rules = self._rules()
         self.roots = list(dict.fromkeys(root_of(path) for path in self.paths))
         self.repository = Repository(self.roots)
         self.judged: list[Judged] = []

@@ -39,6 +39,10 @@ def _finding(finding: Finding, before: Finding | None, style: Style) -> Iterator
         yield f"  {style.paint(label + ':', 'bold')} {printable(text)}"
 
 
+def _subject(finding: Finding) -> tuple[object, ...]:
+    return (finding.file, finding.line, finding.target, finding.config, finding.bytes)
+
+
 def _details(finding: Finding) -> Iterator[tuple[str, str]]:
     constexprs = finding.config.get("constexprs", {})
     options = finding.config.get("options", {})
