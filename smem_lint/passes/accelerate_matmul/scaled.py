@@ -172,7 +172,7 @@ class _Decomposition:
             other = rank - 2 if index == 0 else rank - 1
             axis = dot.k_dim(index) if dot.k_packs[index] else other
             shape = tuple(2 * size if at == axis else size for at, size in enumerate(value.type.shape))
-            encoding = fp4_to_fp_result(value.type.encoding, value.type.shape, axis)
+            encoding = fp4_to_fp_result(value.type.encoding, shape, axis)  # Triton asks with the result's shape here
             return self.build.value("ttg.fp4_to_fp", (value,), Tensor(shape, self.compute, encoding), axis=axis)
         return value if value.type.element is self.compute else self.cast("tt.fp_to_fp", value, self.compute)
 
