@@ -31,7 +31,7 @@ _LAYOUTS = (
     "fuse_nested_loops", "canonicalizer", "triton_licm",
 )  # fmt: skip
 _AFTER_LAYOUTS = {
-    "ampere_hopper": ("canonicalizer", "combine_tensor_select_and_if"),
+    "ampere_hopper": ("canonicalizer", "combine_tensor_select_and_if", "hopper_warpspec"),
     "blackwell": ("optimize_accumulator_init", "hoist_tmem_alloc"),
 }
 _PIPELINING = {

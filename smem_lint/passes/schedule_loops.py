@@ -8,11 +8,25 @@ Facts: lib/Dialect/TritonGPU/Transforms/Pipeliner/ScheduleLoops.cpp, Triton 3.8.
 
 from __future__ import annotations
 
-from smem_lint.passes.pipeliner.loops import ancestor_in, body_operations, for_loops, has_inner_loop, outer_operands, yields_an_argument
+from smem_lint.passes.pipeliner.loops import (
+    LOADS,
+    ancestor_in,
+    body_operations,
+    for_loops,
+    has_inner_loop,
+    outer_operands,
+    yields_an_argument,
+)
 from smem_lint.passes.pipeliner.schedule import Cluster, Schedule
 from smem_lint.tile.ir import Module, Op
 
 _UNSAFE = frozenset(("ttg.barrier", "gpu.barrier", "tt.assert", "tt.print"))
+
+_SLOW = LOADS | frozenset((
+    "ttg.local_store", "ttg.local_load", "ttng.tmem_load", "ttng.tmem_store", "ttg.async_copy_global_to_local", "ttng.tc_gen5_mma",
+    "ttng.tc_gen5_mma_scaled", "ttng.wait_barrier", "ttng.arrive_barrier", "ttng.async_tma_copy_global_to_local",
+    "ttng.async_tma_copy_local_to_global", "ttng.async_tma_reduce", "ttng.async_tma_gather", "ttng.async_tma_scatter",
+))  # fmt: skip
 
 
 def run(module: Module) -> None:
@@ -29,9 +43,9 @@ def _is_safe(loop: Op) -> bool:
 
 def _schedule(loop: Op, latencies: dict[Op, int]) -> None:
     slow = [op for op in body_operations(loop) if op in latencies]
-    if not slow:
+    schedule = _schedule_key_operations(loop, slow, latencies) if slow else _shortened(loop)
+    if schedule is None or not schedule.slots:
         return
-    schedule = _schedule_key_operations(loop, slow, latencies)
     after_prologue = _schedule_branches(loop, schedule)
     schedule.schedule_dependencies(loop)
     _schedule_carried(loop, schedule)
@@ -53,6 +67,22 @@ def _schedule_key_operations(loop: Op, slow: list[Op], latencies: dict[Op, int])
     for op, stage in stages.items():
         if op.name == "scf.if" and op not in latencies and not _feeds_any(op, stages):
             schedule.insert(op, stage, epilogue)
+    return schedule
+
+
+def _shortened(loop: Op) -> Schedule | None:
+    """The schedule that a loop marked for warp specialization already has, without stages that have nothing slow to wait for."""
+    schedule = Schedule.read(loop) if "tt.warp_specialize" in loop.attrs else None
+    if schedule is None:
+        return None
+    stages = {schedule[op].stage for op in body_operations(loop) if op in schedule and op.name in _SLOW}
+    if len(stages) < 2:
+        flat = Schedule(1)
+        cluster = flat.clusters.new_at_front()
+        for op in body_operations(loop):
+            flat.insert(op, 0, cluster)
+        return flat
+    schedule.close_up()
     return schedule
 
 

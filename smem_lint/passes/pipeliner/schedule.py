@@ -87,6 +87,13 @@ class Schedule:
         self.slots[op] = Slot(stage, cluster)
         return True
 
+    def close_up(self) -> None:
+        """Let the first stage that is used be stage 0, and forget those after the last."""
+        stages = [slot.stage for slot in self.slots.values()]
+        first, last = min(stages), max(stages)
+        self.slots = {op: Slot(slot.stage - first, slot.cluster) for op, slot in self.slots.items()}
+        self.num_stages = last - first + 1
+
     def insert_dependencies(self, op: Op, stage: int, cluster: Cluster, through_arguments: bool, if_earlier: bool) -> None:
         """Put what ``op`` needs from its own block into a slot no later, and what that needs, and so on.
 
