@@ -14,6 +14,7 @@ from smem_lint.toml import TOMLError, load_toml
 SEVERITIES = ("error", "warning", "info")
 SCOPES = ("config", "types", "list", "guard", "unresolved", "suppression")
 _REQUIRED = ("id", "name", "severity", "scope", "when", "message", "since", "what", "why")
+_PLAIN = ("id", "name", "severity", "scope", "since", "what", "why")
 _PLACES = (Path(__file__).with_name("_rules"), Path(__file__).parent.parent / "rules")
 
 
@@ -65,17 +66,31 @@ def read_rule(path: Path) -> Rule:
         missing = [name for name in _REQUIRED if name not in table]
         if missing:
             raise RuleError(f"{path}: {', '.join(missing)} missing")
+        wrong = [name for name in (*_REQUIRED, "fix") if not isinstance(table.get(name, ""), str)]
+        if wrong:
+            raise RuleError(f"{path}: {wrong[0]}: expected text")
         if table["severity"] not in SEVERITIES:
             raise RuleError(f"{path}: severity {table['severity']!r} is not one of {', '.join(SEVERITIES)}")
         if table["scope"] not in SCOPES:
             raise RuleError(f"{path}: scope {table['scope']!r} is not one of {', '.join(SCOPES)}")
-        examples = tuple(Example(one.get("title", ""), one["code"], bool(one["bad"])) for one in table.get("example", []))
         return Rule(
-            when=Expression(table["when"]), message=Message(table["message"]), fix=table.get("fix", ""), examples=examples,
-            **{name: table[name] for name in ("id", "name", "severity", "scope", "since", "what", "why")},
+            when=Expression(table["when"]), message=Message(table["message"]), fix=table.get("fix", ""),
+            examples=_examples(table.get("example", []), path), **{name: table[name] for name in _PLAIN},
         )  # fmt: skip
-    except (OSError, TOMLError, UnicodeDecodeError, ExpressionError, KeyError) as error:
+    except OSError as error:
+        raise RuleError(f"{path}: {error.strerror or error}") from error
+    except (TOMLError, UnicodeDecodeError, ExpressionError) as error:
         raise RuleError(f"{path}: {error}") from error
+
+
+def _examples(rows: Any, path: Path) -> tuple[Example, ...]:
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise RuleError(f"{path}: example: expected tables")
+    for number, row in enumerate(rows, 1):
+        missing = [name for name in ("bad", "code") if name not in row]
+        if missing:
+            raise RuleError(f"{path}: example {number}: {', '.join(missing)} missing")
+    return tuple(Example(str(row.get("title", "")), str(row["code"]), bool(row["bad"])) for row in rows)
 
 
 @functools.cache
