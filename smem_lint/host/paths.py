@@ -44,6 +44,7 @@ class Path:
     when: list[str] = field(default_factory=list)
     notes: dict[str, Any] = field(default_factory=dict)
     chooser: Chooser | None = None
+    _settled: dict[int, tuple[int, Symbol, Any]] = field(default_factory=dict)
     nothing_given: bool = False
     """Whether an optional argument is first taken to be None rather than given."""
     conditional: int = 0
@@ -70,14 +71,27 @@ class Path:
             return self.values[symbol.text]
         if symbol.operation is None or symbol.kind == "later":
             return symbol
+        epoch = len(self.values) + len(self.memo)
+        held = self._settled.get(id(symbol))
+        if held is not None and held[0] == epoch and held[1] is symbol:
+            return held[2]
+        result = self._settle(symbol)
+        self._settled[id(symbol)] = (epoch, symbol, result)
+        return result
+
+    def _settle(self, symbol: Symbol) -> Any:
+        assert symbol.operation is not None
         if symbol.kind == "if":
             condition = self.settle(symbol.operands[0])
             if isinstance(condition, Symbol):
                 condition = self.memo.get(condition.text, condition)
             return symbol if isinstance(condition, Symbol) or condition is UNKNOWN else self.settle(symbol.operands[1 if condition else 2])
-        operands = [self.settle(operand) for operand in symbol.operands]
-        if any(isinstance(new, Symbol) or new is UNKNOWN for new in operands):
-            return symbol
+        operands = []
+        for operand in symbol.operands:
+            new = self.value(operand) if isinstance(operand, Symbol) else operand
+            if isinstance(new, Symbol) or new is UNKNOWN:
+                return symbol
+            operands.append(new)
         return apply(symbol, operands)
 
     def later(self, symbol: Symbol) -> Any:

@@ -28,11 +28,18 @@ class Group:
     roles: tuple[tuple[str, re.Pattern[str]], ...]
     scenarios: tuple[tuple[str, Mapping[str, Any]], ...]
 
+    _known: dict[str, str | None] = field(default_factory=dict, repr=False, compare=False)
+
     def role(self, names: Iterable[str]) -> str | None:
+        """The role that the first name with one has; looked up once for each name."""
         for name in names:
-            for role, pattern in self.roles:
-                if pattern.fullmatch(name):
-                    return role
+            if name not in self._known:
+                if len(self._known) > 20_000:
+                    self._known.clear()
+                self._known[name] = next((role for role, pattern in self.roles if pattern.fullmatch(name)), None)
+            found = self._known[name]
+            if found is not None:
+                return found
         return None
 
 

@@ -20,7 +20,7 @@ from smem_lint.source.modules import Repository, SourceModule, jit_kind
 from smem_lint.source.reading import Problem, Unreadable, mentions_triton, read
 
 _CALLER_LEVELS = 3
-_CALLERS = 12
+_CALLERS = 6
 _LAUNCHES = re.compile(rb"\]\s*\(|\.run\(|\.warmup\(")
 
 
@@ -90,7 +90,7 @@ def configs_of_site(program: Program, site: Site, profile: Profile) -> list[Conf
 
 
 def _left_to_callers(config: Config) -> bool:
-    return any(missing.name != "configs" for missing in config.unresolved)
+    return any(missing.name == "**" or missing.reason.endswith("given by the caller") for missing in config.unresolved)
 
 
 def _through_callers(program: Program, site: Site, profile: Profile) -> list[Config]:
