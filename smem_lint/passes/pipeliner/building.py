@@ -46,10 +46,12 @@ def buffer_view(builder: Builder, ring: Value, index: Value) -> Value:
     return builder.value("ttg.memdesc_index", (ring, index), slot)
 
 
-def ring_of(before: Op, shape: Sequence[int], element: Any, encoding: Any, slots: int) -> Value:
-    """Allocate ``slots`` buffers of ``shape`` before an operation, and free them right after it."""
+def ring_of(before: Op, shape: Sequence[int], element: Any, encoding: Any, slots: int, line: int | None = None) -> Value:
+    """Allocate ``slots`` buffers of ``shape`` before an operation, for what ``line`` says, and free them right after it."""
     type_ = MemDesc((slots, *shape), element, encoding, mutable=True)
-    ring = Builder(before=before).value("ttg.local_alloc", (), type_)
+    builder = Builder(before=before)
+    builder.line = before.line if line is None else line
+    ring = builder.value("ttg.local_alloc", (), type_)
     Builder().after(before).op("ttg.local_dealloc", (ring,))
     return ring
 

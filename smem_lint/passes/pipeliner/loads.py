@@ -15,7 +15,7 @@ from smem_lint.layout.operand_shared import swizzle_for_dot, swizzle_for_tile_li
 from smem_lint.passes.axis_info import ModuleAxisInfo
 from smem_lint.passes.pipeliner.loops import DESCRIPTOR_LOADS, VIEWS
 from smem_lint.tile.ir import Op, Value, constant_value
-from smem_lint.tile.types import MemDesc, Tensor, bits_of, element_of
+from smem_lint.tile.types import MemDesc, Tensor, element_of
 
 SMALLEST_COPY_BITS = 32
 
@@ -88,7 +88,7 @@ def _wanted_by(user: Op, value: Value) -> SwizzledShared | None:
         return encoding
     if user.name not in ("ttg.local_load", "ttg.convert_layout"):
         return None
-    bits = bits_of(element_of(value.type))
+    bits = element_of(value.type).bits
     if isinstance(type_.encoding, DotOperand):
         shape, source = value.type.shape, value.type.encoding
         order = order_of(source, shape) if isinstance(source, Shared) else memory_order(source, shape)

@@ -42,7 +42,8 @@ def lower_loads(module: Module, loop: Op, schedule: Schedule, axis_info: ModuleA
         return loop
     for op, copy in copies.items():
         type_ = op.results[0].type
-        copy.ring = ring_of(loop, type_.shape, type_.element, copy.encoding, copy.slots)
+        copy.ring = ring_of(loop, type_.shape, type_.element, copy.encoding, copy.slots, op.line)
+        copy.ring.name = op.results[0].name
     loop, counters = _add_counters(loop, copies)
     create_barriers(loop, copies, counters, schedule)
     for op, copy in copies.items():

@@ -40,7 +40,9 @@ def pipeline_stores(loop: Op) -> None:
         key = (tile.shape, tile.element)
         if key not in buffers:
             type_ = MemDesc(tile.shape, tile.element, descriptor_encoding(store, tile), mutable=True)
-            buffers[key] = Builder(before=loop).value("ttg.local_alloc", (), type_)
+            builder = Builder(before=loop)
+            builder.line = store.line
+            buffers[key] = builder.value("ttg.local_alloc", (), type_)
     on_device = any(not _comes_from_host(store.operands[0]) for store in stores)
     used = []
     for store in stores:
