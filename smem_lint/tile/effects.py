@@ -181,11 +181,9 @@ def _division_is_defined(op: Op) -> bool:
 
 
 def _excludes(value: Value, number: int) -> bool:
-    """Whether an integer value is known at a glance not to be ``number`` (a constant, or a maximum with a larger constant)."""
+    """Whether an integer value is a constant other than ``number``; MLIR looks no further than one operation, which tells nothing more."""
     known = constant_value(value)
     if known is not None:
-        return all(part != number for part in known) if isinstance(known, tuple) else bool(known != number)
-    if value.op is not None and value.op.name == "arith.maxsi":
-        bound = constant_value(value.op.operands[1])
-        return isinstance(bound, int) and bound > number
+        parts = known if isinstance(known, tuple) else (known,)
+        return all((-1 if part is True else part) != number for part in parts)
     return False

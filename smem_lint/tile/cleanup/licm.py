@@ -68,7 +68,7 @@ class _Motion:
         if isinstance(pointer, Tensor):
             runs = self._make("tt.splat", (runs,), pointer.with_element(I1))
         _, masks, others = load.attrs.get("segments", (1, 0, 0))
-        mask = self._make("arith.andi", (load.operands[1], runs), load.operands[1].type) if masks else runs
+        mask = self._make("arith.andi", (runs, load.operands[1]), runs.type) if masks else runs
         load.set_operands([load.operands[0], mask, *load.operands[1 + masks :]])
         load.attrs["segments"] = (1, 1, others)
 

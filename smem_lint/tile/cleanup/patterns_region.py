@@ -22,7 +22,7 @@ def trip_count(op: Op) -> int | None:
     if lower is upper:
         return 0
     low, high, by = scalar_int_of(lower), scalar_int_of(upper), scalar_int_of(step)
-    if low is None or high is None:
+    if low is None or high is None or by == 0:
         return None
     if op.attrs.get("unsigned"):
         bits = width_of(lower.type)

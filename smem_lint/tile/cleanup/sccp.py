@@ -13,7 +13,7 @@ from smem_lint.tile.cleanup.fold import FOLDS, IN_PLACE, fold
 from smem_lint.tile.cleanup.numbers import POISON, Const, constant_key, constant_of
 from smem_lint.tile.cleanup.patterns_region import trip_count
 from smem_lint.tile.cleanup.regions import successor_operands
-from smem_lint.tile.cleanup.rewriter import Rewriter
+from smem_lint.tile.cleanup.rewriter import Rewriter, constant_op
 from smem_lint.tile.effects import CONSTANTS, would_be_trivially_dead
 from smem_lint.tile.ir import Block, Module, Op, Region, Value
 
@@ -24,6 +24,9 @@ class _Varies:
 
 _VARIES = _Varies()
 _MAX_ROUNDS = 1000
+_CHANGED_IN_PLACE = frozenset({
+    "arith.extui", "arith.extsi", "arith.trunci", "arith.truncf", "tt.trans", "ttg.memdesc_trans", "ttg.memdesc_subslice",
+})  # fmt: skip
 
 
 class _Propagation:
@@ -33,7 +36,7 @@ class _Propagation:
         self.state: dict[Value, Any] = {}
         self.changed = False
         self.reached: set[Block] = set()
-        self.constants: dict[Any, Value] = {}
+        self.known: dict[Value, Value] = {}
         for region in function.regions:
             for arg in region.blocks[0].args:
                 self.state[arg] = _VARIES
@@ -101,7 +104,7 @@ class _Propagation:
             return
         if op.regions:
             self._opaque_regions(op)
-        elif op.name in FOLDS and any(state is not _VARIES for state in states):
+        elif op.name in FOLDS:
             found = self._fold(op, states)
             if found is not None:
                 for result, new in zip(op.results, found, strict=True):
@@ -117,24 +120,30 @@ class _Propagation:
                     self.join(arg, _VARIES)
                 self.block(block)
 
-    def _constant(self, value: Value, state: Any) -> Value:
-        key = constant_key(value.type, state)
-        found = self.constants.get(key)
+    def _known(self, value: Value, state: Any) -> Value:
+        """A constant that stands for ``value`` in a trial fold, the same one each time."""
+        found = self.known.get(value)
         if found is None:
-            name, attrs = ("ub.poison", {}) if state is POISON else ("arith.constant", {"value": state})
-            found = self.constants[key] = Op(name, (), (value.type,), attrs).results[0]
+            found = self.known[value] = constant_op(value.type, state).results[0]
             self.state[found] = state
         return found
 
     def _fold(self, op: Op, states: list[Any]) -> Any:
-        """The operation's fold with known operands put in, on a copy."""
-        operands = [
-            value if state is _VARIES else self._constant(value, state) for value, state in zip(op.operands, states, strict=True)
-        ]
+        """The operation's fold with known operands put in; None also where the fold would change the operation."""
+        if op.name in _CHANGED_IN_PLACE and self._folded_copy(op, op.operands) is IN_PLACE:
+            return None
+        if all(state is _VARIES for state in states):
+            return FOLDS[op.name](op)
+        operands = [value if state is _VARIES else self._known(value, state) for value, state in zip(op.operands, states, strict=True)]
+        found = self._folded_copy(op, operands)
+        return None if found is IN_PLACE else found
+
+    @staticmethod
+    def _folded_copy(op: Op, operands: list[Value]) -> Any:
         copy = Op(op.name, operands, [result.type for result in op.results], dict(op.attrs))
         found = fold(copy)
         copy.drop()
-        return None if found is IN_PLACE else found
+        return found
 
     def _for(self, op: Op) -> None:
         body, inits, count = op.body, op.operands[3:], trip_count(op)

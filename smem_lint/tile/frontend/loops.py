@@ -44,6 +44,8 @@ def _for(v: Visitor, node: ast.For) -> None:
     kind = v.evaluate(node.iter.func)
     args = [v.evaluate(arg) for arg in node.iter.args]
     kwargs = {str(keyword.arg): v.evaluate(keyword.value) for keyword in node.iter.keywords}
+    if None in args[:3] or any(kwargs.get(name, 0) is None for name in ("arg1", "arg2", "step")):
+        v.refuse("a bound of a range is None", node)
     if isinstance(kind, Builtin) and kind.name == "python.range":
         header: Any = _python_range(v, node, args)
     else:

@@ -111,6 +111,8 @@ class Visitor:
                 if error.line is None or error.file is None:
                     error.line, error.file = error.line or statement.lineno, self.file
                 raise
+            except ValueError as error:  # a shape that no tile can have
+                raise KernelError(str(error), statement.lineno, self.file) from error
             if statement.__class__ is ast.Return:
                 break
 

@@ -14,8 +14,9 @@ from smem_lint.tile.values import Handle
 
 def arange(ctx: Context, start: Any, end: Any) -> Handle:
     """``start`` … ``end - 1`` as int32; the length is a power of two."""
-    if type(start) is not int or type(end) is not int:
+    if not isinstance(start, int) or not isinstance(end, int):
         raise fail(ctx, "arange's arguments must be of type tl.constexpr")
+    start, end = int(start), int(end)
     if start >> 32 or end >> 32:
         raise fail(ctx, "arange must fit in int32")
     size = end - start
