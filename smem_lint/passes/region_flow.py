@@ -1,6 +1,6 @@
 """How values pass through structured control flow: from operands to the arguments and results that receive them, and back.
 
-A loop whose trip count is known runs its body at least once (or never), so values do not flow past it; see ``static_trip_count``.
+A loop whose trip count is known runs its body at least once (or never), so values do not flow past it (or into it).
 
 Facts: ``RegionBranchOpInterface`` (mlir/lib/Interfaces/ControlFlowInterfaces.cpp) and mlir/lib/Dialect/SCF/IR/SCF.cpp as of
 Triton 3.8.0.
@@ -8,21 +8,11 @@ Triton 3.8.0.
 
 from __future__ import annotations
 
-from smem_lint.tile.ir import Op, Use, Value, constant_value
+from smem_lint.tile.cleanup.patterns_region import trip_count
+from smem_lint.tile.ir import Op, Use, Value
 
 BRANCHES = frozenset({"scf.for", "scf.if", "scf.while"})
 _ENDS = frozenset({"scf.yield", "scf.condition"})
-
-
-def static_trip_count(loop: Op) -> int | None:
-    """How often an ``scf.for`` runs, when its bounds and step are constants (or the bounds the same value)."""
-    lower, upper, step = loop.operands[:3]
-    if lower is upper:
-        return 0
-    first, last, stride = constant_value(lower), constant_value(upper), constant_value(step)
-    if first is None or last is None or not stride:
-        return None
-    return max(0, -((first - last) // stride))
 
 
 def targets(use: Use) -> list[Value] | None:
@@ -50,7 +40,7 @@ def targets(use: Use) -> list[Value] | None:
 
 def _for_targets(loop: Op, index: int, entering: bool) -> list[Value]:
     argument, result = loop.body.args[index + 1], loop.results[index]
-    trips = static_trip_count(loop)
+    trips = trip_count(loop)
     if trips is not None and entering:
         return [argument] if trips else [result]
     if trips == 1 and not entering:
@@ -85,7 +75,7 @@ def sources(value: Value) -> list[Use] | None:
 
 def _for_sources(loop: Op, index: int, into_body: bool) -> list[Use]:
     initial, yielded = loop.operand_uses[index + 3], loop.body.terminator.operand_uses[index]
-    trips = static_trip_count(loop)
+    trips = trip_count(loop)
     if trips is None:
         return [initial, yielded]
     if into_body:

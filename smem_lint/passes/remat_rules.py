@@ -46,11 +46,6 @@ def is_descriptor_load(name: str) -> bool:
     return name in _DESCRIPTOR_LOADS
 
 
-def is_view(name: str) -> bool:
-    """Whether such an operation renames what threads hold."""
-    return name in _VIEWS
-
-
 def passes_layout_on(name: str) -> bool:
     """Whether a layout of an operand determines one of the results when layouts are propagated forward."""
     return name in _THROUGH or (keeps_encoding(name) and name not in _NOT_SAME_ENCODING)
