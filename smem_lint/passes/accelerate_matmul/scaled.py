@@ -174,12 +174,12 @@ class _Decomposition:
             shape = tuple(2 * size if at == axis else size for at, size in enumerate(value.type.shape))
             encoding = fp4_to_fp_result(value.type.encoding, shape, axis)  # Triton asks with the result's shape here
             return self.build.value("ttg.fp4_to_fp", (value,), Tensor(shape, self.compute, encoding), axis=axis)
-        return value if value.type.element is self.compute else self.cast("tt.fp_to_fp", value, self.compute)
+        return self.cast("tt.fp_to_fp", value, self.compute)
 
     def in_16_bits(self, scale: Value) -> Value:
         """The scale as a number: an exponent is moved into place, a float is converted."""
         if scale.type.element.is_float:
-            return scale if scale.type.element is self.compute else self.cast("tt.fp_to_fp", scale, self.compute)
+            return self.cast("tt.fp_to_fp", scale, self.compute)
         wide, mantissa = (F32, 23) if self.compute is F16 else (BF16, 7)
         bits = self.cast("arith.extui", scale, Scalar(f"i{wide.bits}"))
         shift = self.build.constant(bits.type, mantissa)
