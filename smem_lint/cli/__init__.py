@@ -35,3 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader of our output has gone, e.g. `head`: what is left to flush at exit must go nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
+    except Exception as error:
+        if os.environ.get("SMEM_LINT_DEBUG"):
+            raise
+        told = " ".join(str(error).split())[:300]
+        print(f"smem-lint: internal error: {type(error).__name__}: {told} (SMEM_LINT_DEBUG=1 shows where)", file=sys.stderr)
+        return FAILED

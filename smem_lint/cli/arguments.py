@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, NoReturn
 
 from smem_lint import __version__
 
@@ -11,9 +11,16 @@ _FORMATS = ("full", "concise", "json", "json-lines", "sarif", "github", "gitlab"
 _ENGINES = ("model", "compiler", "gpu", "auto")
 
 
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, and where to look."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"smem-lint: error: {message}; see `{self.prog} --help`\n")
+
+
 def parser() -> argparse.ArgumentParser:
     """The parser of ``smem-lint``; ``arguments.module`` names the module of ``smem_lint.cli`` that runs the command."""
-    top = argparse.ArgumentParser(
+    top = _Parser(
         prog="smem-lint", description="Exact shared-memory bytes of Triton kernels, from their source: no GPU, no Triton.",
         epilog="Exit codes: 0 clean, 1 findings or disagreement, 2 the tool could not do its work.",
     )  # fmt: skip

@@ -11,6 +11,7 @@ from smem_lint.cli.errors import UsageError
 from smem_lint.cli.linting import Lint
 from smem_lint.cli.settings import existing, settings_of, write_output
 from smem_lint.findings import Finding
+from smem_lint.report.style import count
 
 VERSION = 1
 
@@ -21,7 +22,7 @@ def run(arguments: argparse.Namespace) -> int:
     report = Lint(settings, paths, use_cache=not arguments.no_cache).report(whole=True)
     write_output(to_text(report.findings), arguments.output)
     if arguments.output not in ("", "-"):
-        print(f"{arguments.output}: {len(report.findings)} findings")
+        print(f"{arguments.output}: {count(len(report.findings), 'finding')}")
     return 0
 
 

@@ -38,6 +38,8 @@ def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
         from smem_lint.report.html import render_page
 
         write_output(render_page(report, __version__), arguments.html)
+    if any(problem.fatal for problem in report.problems):
+        return 2
     return 0 if arguments.exit_zero or not report.failing else 1
 
 

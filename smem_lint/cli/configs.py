@@ -7,7 +7,7 @@ import json
 import sys
 from collections import Counter
 
-from smem_lint.cli.linting import python_files, root_of
+from smem_lint.cli.linting import absolute, python_files, root_of
 from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import existing, settings_of, targets_of, write_output
 from smem_lint.host.config import Config
@@ -19,7 +19,7 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments, paths)
     roots = list(dict.fromkeys(root_of(path) for path in paths))
     repository = Repository(roots)
-    names = [repository.relative(path.resolve()) for path in python_files(paths, roots, settings.exclude)]
+    names = [repository.relative(absolute(path)) for path in python_files(paths, roots, settings.exclude)]
     lines, counts = [], Counter[str]()
     for device in targets_of(settings):
         for one in resolved(repository, names, device.capability, settings):

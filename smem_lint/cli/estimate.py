@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,16 +28,22 @@ def run(arguments: argparse.Namespace) -> int:
         estimate: Estimate = unanswered("none", one) if isinstance(one, str) else next(answers)
         lines.append(json.dumps(estimate.to_json()) + "\n")
     write_output("".join(lines), arguments.output)
-    return 0
+    bad = [one for one in read if isinstance(one, str)]
+    if bad:
+        more = f" (and {len(bad) - 1} more lines)" if len(bad) > 1 else ""
+        print(f"smem-lint: {bad[0]}{more}", file=sys.stderr)
+    return 2 if read and not known else 0
 
 
 def read_records(path: Path) -> Iterator[Specialization | str]:
     """Each line's specialization, or why it is none; blank lines are passed over. Raises UsageError where the file cannot be read."""
     try:
         text = path.read_text("utf8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: {error}") from error
-    for number, line in enumerate(text.splitlines(), 1):
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path}: not UTF-8: {error.reason} at byte {error.start}") from error
+    for number, line in enumerate(text.split("\n"), 1):
         if not line.strip():
             continue
         try:

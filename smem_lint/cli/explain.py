@@ -102,5 +102,3 @@ def _pictures(arguments: argparse.Namespace, found: Explanation, base: Base, roo
         from smem_lint.report.html import render_explanation
 
         write_output(render_explanation(found, lines, __version__), arguments.html)
-
-

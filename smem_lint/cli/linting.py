@@ -15,9 +15,10 @@ from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import targets_of
 from smem_lint.config import Settings
 from smem_lint.devices import Device
+from smem_lint.expression import ExpressionError
 from smem_lint.findings import Finding, Problem, Report
 from smem_lint.host.config import Config
-from smem_lint.rules import Rule, RuleError, load_rules, selected
+from smem_lint.rules import Rule, RuleError, built_in, load_rules, selected
 from smem_lint.source.comments import Suppression, suppressions
 from smem_lint.source.modules import Repository
 from smem_lint.specialization import Specialization
@@ -50,7 +51,7 @@ class Lint:
     def report(self, whole: bool = False) -> Report:
         """What the rules say now, without what the baseline holds (unless ``whole``)."""
         report = Report(targets=tuple(device.target for device in self.devices))
-        files = list(python_files(self.paths, self.roots, self.settings.exclude))
+        files = self._files()
         engine = engine_of(self.settings, self.roots, use_cache=self.use_cache)
         kernels: set[tuple[str, str]] = set()
         answered = unanswered = 0
@@ -61,18 +62,37 @@ class Lint:
             kernels |= {(one.config.kernel_file, one.config.kernel) for one in judged}
             answered += sum(one.answered for one in judged)
             unanswered += sum(not one.answered for one in judged)
-            report.findings += findings(judged, self.rules, self.settings.near_limit)
+            report.findings += self._findings(judged)
         report.statistics.update(files=len(files), kernels=len(kernels), configs=answered + unanswered, unresolved=unanswered)
         report.problems += [Problem(one.file, one.line, one.message) for one in self.repository.problems.values()]
-        report.problems = list({(one.file, one.line, one.message): one for one in report.problems}.values())
+        report.problems = self._marked(report.problems)
         self._finish(report, files, whole)
         return report
+
+    def _marked(self, problems: Iterable[Problem]) -> list[Problem]:
+        """Each problem once; that of a file which was named on the command line is fatal."""
+        named = {self.repository.relative(absolute(path)) for path in self.paths if path.is_file()}
+        unique = {(one.file, one.line, one.message): one for one in problems}
+        return [replace(one, fatal=one.file in named) for one in unique.values()]
+
+    def _files(self) -> list[Path]:
+        """What is looked at. Raises UsageError where a folder holds nothing that could be."""
+        files = list(python_files(self.paths, self.roots, self.settings.exclude))
+        if not files:
+            raise UsageError(f"{', '.join(map(str, self.paths))}: no Python file there")
+        return files
+
+    def _findings(self, judged: Sequence[Judged]) -> list[Finding]:
+        try:
+            return findings(judged, self.rules, self.settings.near_limit)
+        except ExpressionError as error:
+            raise UsageError(f"a rule cannot be applied: {error}") from error
 
     def _configs(self, files: Sequence[Path], device: Device, report: Report) -> list[Config]:
         if self.records is not None:
             return recorded(Path(self.records))
         found = []
-        names = [self.repository.relative(path.resolve()) for path in files]
+        names = [self.repository.relative(absolute(path)) for path in files]
         for one in resolved(self.repository, names, device.capability, self.settings):
             if isinstance(one, Config):
                 found.append(one)
@@ -82,7 +102,7 @@ class Lint:
 
     def _finish(self, report: Report, files: Sequence[Path], whole: bool) -> None:
         """Source lines, suppressions, ignored paths, the baseline, and the order of a report."""
-        silencers = {name: found for path in files if (found := self._suppressions(name := self.repository.relative(path.resolve())))}
+        silencers = {name: found for path in files if (found := self._suppressions(name := self.repository.relative(absolute(path))))}
         used: set[tuple[str, int]] = set()
         kept = []
         for finding in report.findings:
@@ -122,12 +142,24 @@ class Lint:
     def _unused(self, silencers: dict[str, tuple[Suppression, ...]], used: set[tuple[str, int]]) -> Iterable[Finding]:
         for rule in (rule for rule in self.rules if rule.scope == "suppression"):
             for file, found in silencers.items():
-                for one in found:
+                for one in filter(self._applied, found):
                     count = int((file, one.comment_line) in used)
                     facts = {"used": count, "codes": ", ".join(one.codes) or "every rule", "reason": one.reason}
                     if rule.when(facts):
                         message = rule.message.fill(facts)
                         yield Finding(file, one.comment_line, one.column + 1, rule.id, rule.name, rule.severity, message, fix=rule.fix)
+
+    def _applied(self, one: Suppression) -> bool:
+        """Whether the rules that a suppression names are in force, so that it could have silenced something."""
+        names = {rule.id for rule in self.rules}
+        known = {rule.id for rule in built_in()} | names
+        meant = {name for name in known if not one.codes or name.startswith(one.codes)}
+        return meant <= names
+
+
+def absolute(path: Path) -> Path:
+    """Where a file is named, not where a link leads to."""
+    return path.parent.resolve() / path.name
 
 
 def root_of(path: Path) -> Path:
@@ -157,9 +189,9 @@ def python_files(paths: Sequence[Path], roots: Sequence[Path], exclude: Sequence
     seen: set[Path] = set()
     for path in paths:
         for found in [path] if path.is_file() else _walk(path, exclude):
-            resolved = found.resolve()
-            if resolved not in seen:
-                seen.add(resolved)
+            place = absolute(found)
+            if place not in seen:
+                seen.add(place)
                 yield found
 
 

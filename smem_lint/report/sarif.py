@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
@@ -66,7 +67,7 @@ def _results(findings: Iterable[Finding], index: dict[str, int]) -> Iterable[dic
 
 def _place(file: str, line: int, column: int | None = None) -> dict[str, Any]:
     region = {"startLine": max(1, line)} | ({"startColumn": column} if column else {})
-    return {"artifactLocation": {"uri": quote(file), "uriBaseId": "ROOT"}, "region": region}
+    return {"artifactLocation": {"uri": quote(os.fsencode(file)), "uriBaseId": "ROOT"}, "region": region}
 
 
 def _notification(problem: Problem) -> dict[str, Any]:

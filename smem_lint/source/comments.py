@@ -68,6 +68,8 @@ def assumptions(text: str) -> tuple[Assumption, ...]:
 def pairs(text: str) -> list[tuple[str, Any]]:
     """``A=1, B="x" C=*fp8e4nv`` as names and values."""
     starts = list(_ASSUMED.finditer(text))
+    if not starts:
+        return []
     result = []
     for match, following in zip(starts, [*starts[1:], None], strict=True):
         raw = text[match.end() : following.start() if following else len(text)].strip().rstrip(",").strip()

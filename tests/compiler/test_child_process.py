@@ -73,7 +73,10 @@ for _ in sys.stdin:
 @pytest.mark.parametrize(
     "program, said",
     [
-        ("import json; print(json.dumps({'triton': None, 'error': 'ModuleNotFoundError: No module named triton'}))", "No module named triton"),
+        (
+            "import json; print(json.dumps({'triton': None, 'error': 'ModuleNotFoundError: No module named triton'}))",
+            "No module named triton",
+        ),
         ("print('hello')", "answered nonsense"),
         ("import sys; sys.exit('cannot start')", "cannot start"),
     ],

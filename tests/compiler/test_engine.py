@@ -115,7 +115,9 @@ def test_memory_runs_out(tmp_path):
 
 def test_answers_are_kept_and_a_change_of_the_kernel_or_its_callees_is_seen(tmp_path, monkeypatch):
     helper = "import triton, triton.language as tl\n\n\n@triton.jit\ndef turned(x):\n    return tl.trans(x)\n"
-    kernel = COPY.replace("tl.trans(tl.load(", "turned(tl.load(").replace("import triton\n", "import triton\nfrom helper import turned\n", 1)
+    kernel = COPY.replace("tl.trans(tl.load(", "turned(tl.load(").replace(
+        "import triton\n", "import triton\nfrom helper import turned\n", 1
+    )
     write(tmp_path, kernels=kernel, helper=helper)
     cache = Cache(tmp_path / "cache", "compiler")
     seen = []
@@ -183,8 +185,22 @@ def test_targets_differ(tmp_path):
     root = Path(__file__).parents[2] / "fixtures" / "kernels"
     signature = {"a_ptr": "*bf16", "b_ptr": "*bf16", "c_ptr": "*bf16", "M": "i32", "N": "i32", "K": "i32"}
     strides = {"stride_am": "i32", "stride_ak": "constexpr", "stride_bk": "i32", "stride_bn": "constexpr", "stride_cm": "i32"}
-    constexprs = {"stride_ak": 1, "stride_bn": 1, "stride_cn": 1, "BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 64, "GROUP_M": 8, "ACTIVATION": ""}
-    signature = {**signature, **strides, "stride_cn": "constexpr", **{name: "constexpr" for name in ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "ACTIVATION")}}
+    constexprs = {
+        "stride_ak": 1,
+        "stride_bn": 1,
+        "stride_cn": 1,
+        "BLOCK_M": 128,
+        "BLOCK_N": 128,
+        "BLOCK_K": 64,
+        "GROUP_M": 8,
+        "ACTIVATION": "",
+    }
+    signature = {
+        **signature,
+        **strides,
+        "stride_cn": "constexpr",
+        **dict.fromkeys(("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP_M", "ACTIVATION"), "constexpr"),
+    }
     facts = {name: {"tt.divisibility": 16} for name, kind in signature.items() if kind != "constexpr"}
     wanted = [Specialization("gemm.py", "matmul_kernel", signature, constexprs, facts, 4, 4, capability=one) for one in (80, 90, 120)]
     assert [one.bytes for one in CompilerEngine([root], jobs=1).estimate(wanted)] == [98304, 131072, 98304]

@@ -32,7 +32,7 @@ def test_records_read_and_write_the_same():
 def test_buffers_lie_within_what_is_shared():
     for record in RECORDS:
         for buffer in record.get("buffers", ()):
-            assert 0 <= buffer["offset"] and buffer["offset"] + buffer["size"] <= record["shared"], record["kernel"]
+            assert buffer["offset"] >= 0 and buffer["offset"] + buffer["size"] <= record["shared"], record["kernel"]
 
 
 def test_both_sides_of_the_cliff():

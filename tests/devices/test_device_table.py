@@ -46,7 +46,9 @@ def test_names(name, target):
     assert device(name).target == target
 
 
-@pytest.mark.parametrize("name, hint", [("sm_130", "did you mean"), ("RTX PRO 600", "RTX PRO 6000"), ("MI300X", "smem-lint devices"), ("", "smem-lint devices")])
+@pytest.mark.parametrize(
+    "name, hint", [("sm_130", "did you mean"), ("RTX PRO 600", "RTX PRO 6000"), ("MI300X", "smem-lint devices"), ("", "smem-lint devices")]
+)
 def test_unknown_names(name, hint):
     with pytest.raises(UnknownTarget, match=hint):
         device(name)

@@ -17,14 +17,23 @@ SARIF = json.loads(Path(__file__).with_name("sarif-2.1.0-rtm.4.json").read_text(
 OVERFLOW = Finding(
     "ops/mla.py", 120, 5, "SMEM001", "overflow", "error", "stage1 asks for 102,400 bytes of shared memory", "assumed", "stage1",
     "ops/kernel.py", "sm_120", 102400, 102400, 102400, 101376, ("the cache is fp8e4nv",),
-    {"constexprs": {"BLOCK_N": 32, "stride_k": 1}, "options": {"num_stages": 2}, "types": {"kv": "*fp8e4nv", "n": "i32"}, "index": 0, "of": 1, "origin": "launch"},
-    (Buffer(0, 65536, "staged", "ttg.local_alloc", "2 x 512x32 bf16", "4", 31, 0, 9), Buffer(65536, 36864, "scratch", "ttg.convert_layout")),
+    {"constexprs": {"BLOCK_N": 32, "stride_k": 1}, "options": {"num_stages": 2}, "types": {"kv": "*fp8e4nv", "n": "i32"},
+     "index": 0, "of": 1, "origin": "launch"},
+    (Buffer(0, 65536, "staged", "ttg.local_alloc", "2 x 512x32 bf16", "4", 31, 0, 9),
+     Buffer(65536, 36864, "scratch", "ttg.convert_layout")),
     (Fit({"num_stages": 1}, 83968),), (Related("ops/kernel.py", 31, "65,536 bytes: staged"),), "lower-num-stages",
     "    stage1[grid](q, kv)", "model",
 )  # fmt: skip
-NOTE = Finding("ops/a b%.py", 3, 1, "SMEM008", "near-limit", "info", "fits with 1,024 to spare", target="sm_120", bytes=100352, limit=101376)
+NOTE = Finding(
+    "ops/a b%.py", 3, 1, "SMEM008", "near-limit", "info", "fits with 1,024 to spare", target="sm_120", bytes=100352, limit=101376
+)
 HOSTILE = Finding("evil\x1b[2J\n::error::x.py", 1, 1, "SMEM004", "dead-config", "warning", "100% of,\nthem: <&\x07\ud800>")
-REPORT = Report([OVERFLOW, NOTE, HOSTILE], [Problem("broken.py", 7, "invalid syntax"), Problem("x\x1b.py", None, "empty\x00")], {"files": 5, "kernels": 2, "configs": 9, "unresolved": 1}, ("sm_120",))
+REPORT = Report(
+    [OVERFLOW, NOTE, HOSTILE],
+    [Problem("broken.py", 7, "invalid syntax"), Problem("x\x1b.py", None, "empty\x00")],
+    {"files": 5, "kernels": 2, "configs": 9, "unresolved": 1},
+    ("sm_120",),
+)
 
 
 def rendered(name, report=REPORT, **options):
@@ -79,8 +88,12 @@ def test_sarif_of_nothing():
 
 def test_github_annotations_cannot_be_forged():
     lines = rendered("github").splitlines()
-    assert lines[0] == "::error file=ops/mla.py,line=120,col=5,title=SMEM001 overflow::SMEM001 stage1 asks for 102,400 bytes of shared memory"
-    assert lines[1].startswith("::warning file=evil\\x1b[2J%0A%3A%3Aerror%3A%3Ax.py,line=1,col=1,title=SMEM004 dead-config::SMEM004 100%25 of,%0Athem: <&")
+    assert (
+        lines[0] == "::error file=ops/mla.py,line=120,col=5,title=SMEM001 overflow::SMEM001 stage1 asks for 102,400 bytes of shared memory"
+    )
+    assert lines[1].startswith(
+        "::warning file=evil\\x1b[2J%0A%3A%3Aerror%3A%3Ax.py,line=1,col=1,title=SMEM004 dead-config::SMEM004 100%25 of,%0Athem: <&"
+    )
     assert lines[2] == "::warning file=broken.py,line=7::invalid syntax"
     assert len(lines) == 4 and all(line.startswith("::") for line in lines)
     assert any(line.startswith("::notice file=ops/a b%25.py,line=3") for line in rendered("github", show_info=True).splitlines())
@@ -110,7 +123,10 @@ def test_concise():
     assert lines[0] == "ops/mla.py:120:5: SMEM001 stage1 asks for 102,400 bytes of shared memory"
     assert lines[1] == r"evil\x1b[2J\n::error::x.py:1:1: SMEM004 100% of,\nthem: <&\x07\ud800>"
     assert lines[2:4] == ["broken.py:7:1: problem invalid syntax", r"x\x1b.py:1:1: problem empty\x00"]
-    assert lines[4] == "Found 2 problems in 9 configs of 2 kernels on sm_120. 1 note is not shown (--show-info). 2 files could not be read whole."
+    assert (
+        lines[4]
+        == "Found 2 problems in 9 configs of 2 kernels on sm_120. 1 note is not shown (--show-info). 2 files could not be read whole."
+    )
 
 
 def test_full():
@@ -138,7 +154,9 @@ def test_terminals_see_our_colours_alone(name):
 
 
 def test_a_lint_of_nothing_is_no_pass():
-    assert rendered("concise", Report(statistics={"files": 3})) == "Nothing was checked: no config of a Triton kernel was found in 3 files.\n"
+    assert (
+        rendered("concise", Report(statistics={"files": 3})) == "Nothing was checked: no config of a Triton kernel was found in 3 files.\n"
+    )
     passed = Report(statistics={"configs": 4, "kernels": 1}, targets=("sm_120", "sm_90"))
     assert rendered("concise", passed) == "All checks passed: 4 configs of 1 kernel on sm_120, sm_90.\n"
 

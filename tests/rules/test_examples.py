@@ -47,7 +47,9 @@ def test_example(found, rule, example, name):
     if example.bad:
         assert rule.id in {code for code, _, _ in wanted}
         sizes = {(code, line) for code, line, size in wanted if size is None}
-        told = {(one.rule, one.line, None if (one.rule, one.line) in sizes else one.bytes) for one in mine if one.fails or one.rule == rule.id}
+        told = {
+            (one.rule, one.line, None if (one.rule, one.line) in sizes else one.bytes) for one in mine if one.fails or one.rule == rule.id
+        }
         assert told == wanted
     else:
         assert not wanted

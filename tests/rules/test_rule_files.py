@@ -19,7 +19,8 @@ why = "y"
 """
 FACTS = {
     "config": {
-        "kernel", "file", "kernel_file", "origin", "guarded", "target", "limit", "per_sm", "capability", "when", "condition", "bytes", "lower",
+        "kernel", "file", "kernel_file", "origin", "guarded", "target", "limit", "per_sm", "capability", "when", "condition", "bytes",
+        "lower",
         "upper", "exact", "overflows", "over", "headroom", "num_stages", "num_warps", "next_stage_bytes", "near_limit", "cliff",
         "blocks_by_shared_memory", "blocks_by_threads", "smaller", "smaller_bytes", "smaller_blocks",
     },
@@ -27,7 +28,9 @@ FACTS = {
         "kernel", "file", "kernel_file", "origin", "guarded", "target", "limit", "per_sm", "capability", "when", "condition", "bytes", "of",
         "evaluated", "fitting", "dead", "dead_configs",
     },
-    "unresolved": {"kernel", "file", "kernel_file", "origin", "guarded", "target", "limit", "per_sm", "capability", "when", "condition", "reason", "threshold", "bytes"},
+    "unresolved": {"kernel", "file", "kernel_file", "origin", "guarded", "target", "limit", "per_sm", "capability", "when", "condition",
+        "reason", "threshold", "bytes",
+    },
     "suppression": {"used", "codes", "reason"},
 }  # fmt: skip
 FACTS["types"] = FACTS["config"] | {"fitting_types", "fitting_bytes", "types"}
