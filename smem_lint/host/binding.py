@@ -18,20 +18,34 @@ from smem_lint.host.kernel_facts import KernelFacts, facts_of
 from smem_lint.host.limits import Raised, Undecided
 from smem_lint.host.outside import bits
 from smem_lint.host.profile import Profile
-from smem_lint.host.values import UNKNOWN, DType, EnumMember, Function, Instance, Kernel, Outside, Symbol, Tensor, TunedConfig, describe
+from smem_lint.host.values import (
+    UNKNOWN,
+    DType,
+    EnumMember,
+    Function,
+    Instance,
+    Kernel,
+    Outside,
+    Symbol,
+    Tensor,
+    TunedConfig,
+    describe,
+    words,
+)
 
 OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
-_OTHER_OPTIONS = frozenset(
-    "grid warmup stream launch_pdl launch_cooperative_grid waves_per_eu matrix_instr_nonkdim kpack enable_fp_fusion pre_hook debug "
-    "num_buffers_warp_spec num_consumer_groups reg_dec_producer reg_inc_consumer allow_fp8e4nv sanitize_overflow extern_libs "
-    "cluster_dims maxnreg profile_scratch_size instrumentation_mode schedule_hint ir_override generate_native_code arch "
-    "supported_fp8_dtypes deprecated_fp8_dot_operand_dtypes default_dot_input_precision allowed_dot_input_precisions "
-    "max_num_imprecise_acc_default backend_name enable_reflect_ftz".split()
+_OTHER_OPTIONS = words(
+    "grid warmup stream launch_pdl launch_cooperative_grid waves_per_eu matrix_instr_nonkdim kpack enable_fp_fusion pre_hook "
+    "debug num_buffers_warp_spec num_consumer_groups reg_dec_producer reg_inc_consumer allow_fp8e4nv sanitize_overflow "
+    "extern_libs cluster_dims maxnreg profile_scratch_size instrumentation_mode schedule_hint ir_override "
+    "generate_native_code arch supported_fp8_dtypes deprecated_fp8_dot_operand_dtypes default_dot_input_precision "
+    "allowed_dot_input_precisions max_num_imprecise_acc_default backend_name enable_reflect_ftz"
 )
 
 
 _FLAG = re.compile(r"(is|has|have|use|do|enable|apply|mul|even|need|return|store|save|load|add|with|write|output|compute|norm\w*|causal|inplace)(_.*)?",
                    re.IGNORECASE)  # fmt: skip
+_TYPE = re.compile(r".*(d?type)", re.IGNORECASE)
 _SIZES = (4096, 1024, 128, 16384, 16)
 
 
@@ -211,6 +225,9 @@ class _Shared:
         path = self.path
         if symbol.is_base and symbol.text in path.memo:
             return path.memo[symbol.text]
+        if symbol.is_base and _TYPE.fullmatch(name):
+            path.fix(symbol, self.profile.model_dtype)
+            return self.profile.model_dtype
         if symbol.is_base and symbol.low is None and (path.notes.get(f"flag {symbol.text}") or _FLAG.fullmatch(name)):
             value = path.choose(2) == 0
             path.fix(symbol, value)
@@ -284,7 +301,9 @@ class _Shared:
         host = value.text if isinstance(value, Symbol) else value.name if isinstance(value, Tensor) else ""
         return [name, host] if host else [name]
 
-    def _open_scalar(self, name: str, value: Any, constexprs: dict[str, Any], types: dict[str, str], attrs: dict[str, dict[str, int]]) -> None:
+    def _open_scalar(
+        self, name: str, value: Any, constexprs: dict[str, Any], types: dict[str, str], attrs: dict[str, dict[str, int]]
+    ) -> None:
         while isinstance(value, Symbol) and value.kind == "if":
             value = value.operands[1] if isinstance(value.operands[1], Symbol) else value.operands[2]
         text = value.text if isinstance(value, Symbol) else ""

@@ -27,16 +27,18 @@ from smem_lint.host.values import (
     Tensor,
     TunedConfig,
     describe,
+    words,
 )
 
 if TYPE_CHECKING:
     from smem_lint.host.evaluation import Evaluation
 
-NAMES = frozenset(
-    "len range min max abs int float bool str list tuple dict set frozenset sorted sum any all zip enumerate map filter isinstance "
-    "issubclass hasattr getattr setattr print round divmod pow reversed iter next type callable id repr hash super property staticmethod "
-    "classmethod object slice vars format chr ord bytes Exception ValueError TypeError RuntimeError KeyError NotImplementedError "
-    "ImportError AssertionError AttributeError IndexError OSError BaseException complex open locals globals NotImplemented Ellipsis".split()
+NAMES = words(
+    "len range min max abs int float bool str list tuple dict set frozenset sorted sum any all zip enumerate map filter "
+    "isinstance issubclass hasattr getattr setattr print round divmod pow reversed iter next type callable id repr hash super "
+    "property staticmethod classmethod object slice vars format chr ord bytes Exception ValueError TypeError RuntimeError "
+    "KeyError NotImplementedError ImportError AssertionError AttributeError IndexError OSError BaseException complex open "
+    "locals globals NotImplemented Ellipsis"
 )
 
 _PURE: dict[str, Callable[..., Any]] = {
@@ -118,7 +120,11 @@ def _length(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.
     if isinstance(value, (Symbol, Tensor)):
         name = describe(value)
         rank = run.path.notes.get(f"rank {name.removesuffix('.shape')}") if name.endswith(".shape") else None
-        return rank if rank is not None else run.path.settle(Symbol(f"len({name})", f"the length of {name}", line=node.lineno if node else 0, low=0))
+        return (
+            rank
+            if rank is not None
+            else run.path.settle(Symbol(f"len({name})", f"the length of {name}", line=node.lineno if node else 0, low=0))
+        )
     return UNKNOWN
 
 
@@ -357,9 +363,9 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "callable": lambda run, args, kwargs, node, scope: isinstance(args[0], (Function, Class, Kernel, Partial, Bound, Builtin)) or UNKNOWN,
 }  # fmt: skip
 
-_STRING_METHODS = frozenset(
-    "lower upper strip lstrip rstrip startswith endswith split rsplit replace find count isdigit isalpha title capitalize partition "
-    "rpartition removeprefix removesuffix casefold splitlines index".split()
+_STRING_METHODS = words(
+    "lower upper strip lstrip rstrip startswith endswith split rsplit replace find count isdigit isalpha title capitalize "
+    "partition rpartition removeprefix removesuffix casefold splitlines index"
 )
 
 
@@ -399,7 +405,12 @@ def _string_method(run: Evaluation, receiver: str, name: str, args: list[Any], k
         return _format(run, receiver, args, kwargs)
     if name == "format" or name not in _STRING_METHODS or has_unknown(args) or kwargs:
         return Symbol(f"{describe(receiver)}.{name}(…)", "text that is put together from unknown parts")
-    if name == "replace" and len(args) >= 2 and isinstance(args[1], str) and len(receiver) * max(len(args[1]), 1) > run.path.limits.characters:
+    if (
+        name == "replace"
+        and len(args) >= 2
+        and isinstance(args[1], str)
+        and len(receiver) * max(len(args[1]), 1) > run.path.limits.characters
+    ):
         raise TooMuch("a string too long")
     try:
         return getattr(receiver, name)(*args)
@@ -446,7 +457,9 @@ def _list_method(
     if name == "sort":
         receiver[:] = _sorted(run, receiver, kwargs, node, scope)
         return None
-    if name in ("copy", "reverse", "clear", "pop", "insert", "count", "index", "remove") and (name in ("pop", "insert") or not has_unknown(args)):
+    if name in ("copy", "reverse", "clear", "pop", "insert", "count", "index", "remove") and (
+        name in ("pop", "insert") or not has_unknown(args)
+    ):
         try:
             return getattr(receiver, name)(*args)
         except (IndexError, ValueError, TypeError) as error:
@@ -474,7 +487,12 @@ def _dict_method(
         key = run.path.concrete(args[0]) if isinstance(args[0], Symbol) else args[0]
         default = args[1] if len(args) > 1 else kwargs.get("default")
         if (isinstance(key, Symbol) or key is UNKNOWN) and receiver:
-            if isinstance(key, Symbol) and len(receiver) <= 16 and all(isinstance(one, (str, int, tuple, DType)) for one in receiver) and name == "get":
+            if (
+                isinstance(key, Symbol)
+                and len(receiver) <= 16
+                and all(isinstance(one, (str, int, tuple, DType)) for one in receiver)
+                and name == "get"
+            ):
                 return _get_unknown(run, receiver, key, default)
             return Symbol(f"{describe(receiver)}.get({describe(key)})", "an entry for a key that is not known")
         check_key(key)

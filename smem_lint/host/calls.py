@@ -63,7 +63,9 @@ def call(run: Evaluation, function: Any, args: Sequence[Any], kwargs: Mapping[st
 
 def unknown_call(name: str, args: Sequence[Any], kwargs: Mapping[str, Any], node: ast.Call | None) -> Symbol:
     """What a call of something unknown gives: a symbol that reads like the call."""
-    shown = [describe(argument)[:24] for argument in args[:4]] + [f"{key}={describe(value)[:16]}" for key, value in list(kwargs.items())[:2]]
+    shown = [describe(argument)[:24] for argument in args[:4]] + [
+        f"{key}={describe(value)[:16]}" for key, value in list(kwargs.items())[:2]
+    ]
     text = f"{name}({', '.join(shown)})"
     return Symbol(text, f"the result of {name}() is not known", line=node.lineno if node is not None else 0)
 
@@ -106,7 +108,13 @@ def call_function(run: Evaluation, function: Function, args: Sequence[Any], kwar
     known = platform.function(run.program.target, name)
     if run.depth >= run.path.limits.depth or run.active.count(function.node) >= 8:
         return known if known is not UNKNOWN else unknown_call(name, args, kwargs, None)
-    if run.watch is not None and run.depth and not run.path.frozen and function.node not in run.chain and not isinstance(function.node, ast.Lambda):
+    if (
+        run.watch is not None
+        and run.depth
+        and not run.path.frozen
+        and function.node not in run.chain
+        and not isinstance(function.node, ast.Lambda)
+    ):
         return _without_deciding(run, function, args, kwargs)
     return _enter(run, function, args, kwargs, known)
 
@@ -200,7 +208,9 @@ def bind_arguments(run: Evaluation, function: Function, args: Sequence[Any], kwa
         else:
             raise Raised("TypeError")
     if parameters.kwarg is not None:
-        bound[parameters.kwarg.arg] = extra if not unknown_rest else Symbol(f"**{parameters.kwarg.arg}", "keyword arguments that are not known")
+        bound[parameters.kwarg.arg] = (
+            extra if not unknown_rest else Symbol(f"**{parameters.kwarg.arg}", "keyword arguments that are not known")
+        )
     for name in accepted:
         if name not in bound:
             default = function.defaults.get(name, UNKNOWN)
@@ -234,7 +244,9 @@ def instantiate(run: Evaluation, cls: Class, args: Sequence[Any], kwargs: Mappin
             default = run.program.force(run, default)
             if isinstance(default, Partial) and default.function == "field":
                 factory = default.kwargs.get("default_factory")
-                default = call(run, factory, (), {}, None, Scope(cls.module)) if factory is not None else default.kwargs.get("default", UNKNOWN)
+                default = (
+                    call(run, factory, (), {}, None, Scope(cls.module)) if factory is not None else default.kwargs.get("default", UNKNOWN)
+                )
             instance.attributes[name] = default if default is not UNKNOWN else Symbol(f"{cls.name}.{name}", "a field that was not given")
     after = cls.find("__post_init__")
     if isinstance(after, Function):

@@ -185,7 +185,7 @@ def _boolean(run: Evaluation, node: ast.BoolOp, scope: Scope) -> Any:
 
 
 def _joined(run: Evaluation, pending: list[Any], ends_at: bool, line: int) -> Any:
-    if all(isinstance(item, (Symbol, bool)) and getattr(item, "kind", "") not in ("",) or isinstance(item, bool) for item in pending):
+    if all((isinstance(item, (Symbol, bool)) and getattr(item, "kind", "") not in ("",)) or isinstance(item, bool) for item in pending):
         return disjunction(pending, line) if ends_at else conjunction(pending, line)
     if len(pending) == 2 and isinstance(pending[0], Symbol):
         first, second = pending
@@ -306,6 +306,7 @@ def _lookup(run: Evaluation, table: dict[Any, Any], index: Any, line: int) -> An
 
 def select(run: Evaluation, index: Symbol, options: list[tuple[Any, Any]]) -> Any:
     """One of several entries for a key that is not known: each is a path."""
+    options = sorted(options, key=lambda option: not (isinstance(option[0], DType) and option[0].name == "bfloat16"))
     taken = run.path.choose(len(options))
     key, value = options[taken]
     run.path.fix(index, key)
@@ -340,7 +341,9 @@ def _callee(run: Evaluation, node: ast.Call, scope: Scope) -> Any:
 
 def _looks_like_launch(node: ast.Call) -> bool:
     names = {keyword.arg for keyword in node.keywords}
-    return bool(names & {"num_warps", "num_stages"}) or None in names or any(name and name.isupper() for name in names) or len(node.args) > 4
+    return (
+        bool(names & {"num_warps", "num_stages"}) or None in names or any(name and name.isupper() for name in names) or len(node.args) > 4
+    )
 
 
 def _call(run: Evaluation, node: ast.Call, scope: Scope) -> Any:
@@ -461,7 +464,11 @@ def _generate(run: Evaluation, generators: list[ast.comprehension], scope: Scope
 def iterate(run: Evaluation, value: Any) -> Iterator[Any] | None:
     """The items of a value that can be walked; None where they are not known."""
     if isinstance(value, (list, tuple, str, range, set, frozenset, dict)):
-        return iter(sorted(value, key=repr)) if isinstance(value, (set, frozenset)) else iter(list(value) if isinstance(value, dict) else value)
+        return (
+            iter(sorted(value, key=repr))
+            if isinstance(value, (set, frozenset))
+            else iter(list(value) if isinstance(value, dict) else value)
+        )
     if isinstance(value, Class) and value.is_enum:
         return iter([member for member in value.attributes.values() if type(member).__name__ == "EnumMember"])
     return None

@@ -57,7 +57,10 @@ def launch_sites(module: SourceModule) -> list[Site]:
     for entry in module.functions:
         if entry.node.decorator_list and jit_kind(entry.node, module, module.repository):
             continue
-        if any(isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef)) and jit_kind(owner, module, module.repository) for owner in entry.owners):
+        if any(
+            isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef)) and jit_kind(owner, module, module.repository)
+            for owner in entry.owners
+        ):
             continue
         for node in _own_calls(entry.node):
             if _is_launch(node):
@@ -174,7 +177,8 @@ def autotune_for(program: Program, kernel: Kernel) -> Autotune | None:
     key = (kernel.module.file, kernel.node.lineno)
     if key not in program.autotunes:
         program.autotunes[key] = autotune_of(program, kernel)
-    return program.autotunes[key]
+    found: Autotune | None = program.autotunes[key]
+    return found
 
 
 def _in_loop(entry: FunctionEntry, site: Site) -> bool:
@@ -249,9 +253,17 @@ def _note_default(run: Evaluation, function: Function, name: str) -> None:
 def unreached(site: Site, found: Found) -> Config:
     """The config of a site that no path led to, or whose kernel is not known: it says what is missing."""
     kernel = ast.unparse(site.node.func.value) if isinstance(site.node.func, (ast.Subscript, ast.Attribute)) else "?"
-    reason = found.cut or (f"which kernel {found.unknown_kernel} is" if found.unknown_kernel else f"every path ends in {found.raised}" if found.raised else "no path to this launch was found")
+    reason = found.cut or (
+        f"which kernel {found.unknown_kernel} is"
+        if found.unknown_kernel
+        else f"every path ends in {found.raised}"
+        if found.raised
+        else "no path to this launch was found"
+    )
     missing = Missing(found.unknown_kernel or "launch", reason, site.node.lineno)
-    return Config(site.module.file, site.node.lineno, site.node.col_offset + 1, kernel[:80], "", 0, "launch", unresolved=(missing,), launch=site.name)
+    return Config(
+        site.module.file, site.node.lineno, site.node.col_offset + 1, kernel[:80], "", 0, "launch", unresolved=(missing,), launch=site.name
+    )
 
 
-__all__ = ["Class", "Found", "Site", "Undecided", "Abandoned", "follow", "launch_sites", "unreached"]
+__all__ = ["Abandoned", "Class", "Found", "Site", "Undecided", "follow", "launch_sites", "unreached"]

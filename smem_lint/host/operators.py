@@ -154,7 +154,9 @@ def _symbolic(symbol: str, function: Operation, left: Any, right: Any, line: int
     if symbol in ("+", "*") and all(_low(side) is not None for side in (left, right)):
         first, second = _low(left) or 0, _low(right) or 0
         low = first + second if symbol == "+" else first * second if min(first, second) >= 0 else None
-    return Symbol(f"{_wrapped(left)} {symbol} {_wrapped(right)}", reason, operation=function, operands=(left, right), line=line, low=low, kind=symbol)
+    return Symbol(
+        f"{_wrapped(left)} {symbol} {_wrapped(right)}", reason, operation=function, operands=(left, right), line=line, low=low, kind=symbol
+    )
 
 
 def _low(value: Any) -> int | None:

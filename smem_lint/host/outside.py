@@ -27,6 +27,7 @@ from smem_lint.host.values import (
     Tensor,
     TunedConfig,
     describe,
+    words,
 )
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ _TORCH_TYPES = {
     "float8_e4m3fn": "float8e4nv", "float8_e5m2": "float8e5", "float8_e4m3fnuz": "float8e4b8", "float8_e5m2fnuz": "float8e5b16",
     "float8_e8m0fnu": "uint8", "float4_e2m1fn_x2": "uint8",
 }  # fmt: skip
-_TL_TYPES = frozenset(
-    "int1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 float8e5 float8e5b16 float8e4nv float8e4b8 "
-    "float8e4b15".split()
+_TL_TYPES = words(
+    "int1 int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 float8e5 float8e5b16 float8e4nv "
+    "float8e4b8 float8e4b15"
 )
 _BITS = {"int1": 8, "bfloat16": 16}
 
@@ -79,7 +80,13 @@ class Version:
     @property
     def fields(self) -> dict[str, Any]:
         padded = (*self.parts, 0, 0, 0)
-        return {"major": padded[0], "minor": padded[1], "micro": padded[2], "release": padded[:3], "base_version": ".".join(map(str, padded[:3]))}
+        return {
+            "major": padded[0],
+            "minor": padded[1],
+            "micro": padded[2],
+            "release": padded[:3],
+            "base_version": ".".join(map(str, padded[:3])),
+        }
 
 
 _VALUES: dict[str, Any] = {
@@ -89,9 +96,7 @@ _VALUES: dict[str, Any] = {
     "sys.version_info": (3, 11, 7, "final", 0), "numpy.inf": math.inf, "numpy.pi": math.pi, "typing.TYPE_CHECKING": False,
     "torch.inf": math.inf, "os.sep": "/", "sys.maxsize": (1 << 63) - 1, "torch.pi": math.pi,
 }  # fmt: skip
-_MISSING = frozenset(
-    ("torch", name) for name in ("npu", "musa", "hpu", "mlu", "maca", "gcu", "neuron", "privateuseone", "sdaa", "vastai")
-)
+_MISSING = frozenset(("torch", name) for name in ("npu", "musa", "hpu", "mlu", "maca", "gcu", "neuron", "privateuseone", "sdaa", "vastai"))
 
 
 def constant(where: platform.Target, dotted: str) -> Any:
@@ -105,7 +110,11 @@ def constant(where: platform.Target, dotted: str) -> Any:
         return DType(last)
     if head.endswith("libdevice") or last in ("libdevice",):
         return Outside(dotted)
-    if head.startswith(("triton.runtime.driver.active", "triton.runtime.driver", "torch.cuda")) and last in ("backend", "arch", "warp_size"):
+    if head.startswith(("triton.runtime.driver.active", "triton.runtime.driver", "torch.cuda")) and last in (
+        "backend",
+        "arch",
+        "warp_size",
+    ):
         return {"backend": "cuda", "arch": where.capability, "warp_size": 32}[last]
     return Outside(dotted)
 
@@ -150,7 +159,16 @@ def call(run: Evaluation, dotted: str, args: list[Any], kwargs: dict[str, Any], 
     if handler is not None:
         return handler(run, args, kwargs, node, scope)
     head, _, last = dotted.rpartition(".")
-    if dotted.startswith("triton.") and last in ("cdiv", "next_power_of_2", "Config", "jit", "constexpr", "get_current_target", "heuristics", "autotune"):
+    if dotted.startswith("triton.") and last in (
+        "cdiv",
+        "next_power_of_2",
+        "Config",
+        "jit",
+        "constexpr",
+        "get_current_target",
+        "heuristics",
+        "autotune",
+    ):
         return _CALLS[f"triton.{last}"](run, args, kwargs, node, scope)
     if last == "get_device_properties":
         return platform.Properties(run.program.target)
@@ -169,8 +187,8 @@ def call(run: Evaluation, dotted: str, args: list[Any], kwargs: dict[str, Any], 
     return Symbol(f"{dotted}({shown})", f"the result of {dotted}() is not known", line=node.lineno if node else 0)
 
 
-_MATH = frozenset("ceil floor sqrt log2 log log10 exp isqrt trunc gcd lcm fabs isclose isinf isnan prod copysign fmod".split())
-_OPERATORS = frozenset("add sub floordiv truediv mod lt le eq ne ge gt and_ or_ xor".split())
+_MATH = words("ceil floor sqrt log2 log log10 exp isqrt trunc gcd lcm fabs isclose isinf isnan prod copysign fmod")
+_OPERATORS = frozenset(["add", "sub", "floordiv", "truediv", "mod", "lt", "le", "eq", "ne", "ge", "gt", "and_", "or_", "xor"])
 
 
 def _line(node: ast.Call | None) -> int:
@@ -179,18 +197,39 @@ def _line(node: ast.Call | None) -> int:
 
 # tensors
 
-_FACTORIES = frozenset("empty zeros ones full rand randn randint arange tensor empty_strided as_tensor scalar_tensor empty_like zeros_like "
-                       "ones_like full_like rand_like randn_like".split())  # fmt: skip
-_SAME_TYPE = frozenset(
-    "contiguous view reshape squeeze unsqueeze flatten t transpose permute expand expand_as repeat clone detach narrow select index_select "
-    "unflatten view_as reshape_as cuda cpu requires_grad_ pin_memory movedim swapaxes roll flip zero_ fill_ copy_ as_strided masked_fill "
-    "clamp relu abs neg mul add sub div pad broadcast_to new_empty new_zeros new_ones new_full new_empty_strided new_tensor gather take "
-    "cat stack concat matmul mm bmm softmax silu sort chunk split unbind rsqrt exp sqrt cumsum where pad nan_to_num amax to_sparse".split()
+_FACTORIES = words(
+    "empty zeros ones full rand randn randint arange tensor empty_strided as_tensor scalar_tensor empty_like zeros_like "
+    "ones_like full_like rand_like randn_like"
+)  # fmt: skip
+_SAME_TYPE = words(
+    "contiguous view reshape squeeze unsqueeze flatten t transpose permute expand expand_as repeat clone detach narrow select "
+    "index_select unflatten view_as reshape_as cuda cpu requires_grad_ pin_memory movedim swapaxes roll flip zero_ fill_ "
+    "copy_ as_strided masked_fill clamp relu abs neg mul add sub div pad broadcast_to new_empty new_zeros new_ones new_full "
+    "new_empty_strided new_tensor gather take cat stack concat matmul mm bmm softmax silu sort chunk split unbind rsqrt exp "
+    "sqrt cumsum where pad nan_to_num amax to_sparse"
 )
-_CASTS = {"float": "float32", "half": "float16", "bfloat16": "bfloat16", "double": "float64", "int": "int32", "long": "int64", "bool": "int1"}
+_CASTS = {
+    "float": "float32",
+    "half": "float16",
+    "bfloat16": "bfloat16",
+    "double": "float64",
+    "int": "int32",
+    "long": "int64",
+    "bool": "int1",
+}
 _SHAPED = frozenset({"view", "reshape", "new_empty", "new_zeros", "new_ones", "new_full", "expand", "repeat"})
-_SAME_SHAPE = frozenset("contiguous clone detach cuda cpu zero_ fill_ copy_ relu abs neg clamp exp sqrt rsqrt softmax silu pin_memory".split())
-_SCALARS = {"stride": 0, "size": 1, "dim": 1, "numel": 1, "element_size": 1, "nelement": 1, "storage_offset": 0, "data_ptr": 0, "item": None}
+_SAME_SHAPE = words("contiguous clone detach cuda cpu zero_ fill_ copy_ relu abs neg clamp exp sqrt rsqrt softmax silu pin_memory")
+_SCALARS = {
+    "stride": 0,
+    "size": 1,
+    "dim": 1,
+    "numel": 1,
+    "element_size": 1,
+    "nelement": 1,
+    "storage_offset": 0,
+    "data_ptr": 0,
+    "item": None,
+}
 _TESTS = {"is_contiguous": True, "is_cuda": True, "is_floating_point": None, "is_pinned": None, "requires_grad": None}
 
 METHOD_NAMES = _SAME_TYPE | frozenset(_CASTS) | frozenset(_SCALARS) | frozenset(_TESTS) | {"to", "type", "is_complex", "untyped_storage"}
@@ -287,7 +326,14 @@ def _scalar(run: Evaluation, receiver: Any, name: str, args: list[Any], kwargs: 
         dtype = dtype_of(run, receiver)
         if isinstance(dtype, DType):
             return bits(dtype) // 8
-        return Symbol(f"{label}.element_size()", "the type of a tensor", operation=lambda known: bits(known) // 8, operands=(dtype,), low=1, kind="call")
+        return Symbol(
+            f"{label}.element_size()",
+            "the type of a tensor",
+            operation=lambda known: bits(known) // 8,
+            operands=(dtype,),
+            low=1,
+            kind="call",
+        )
     if name == "size" and index is not None:
         return run.path.settle(Symbol(f"{label}.shape[{describe(index)}]", f"a size of {label}", line=line, low=1))
     if name == "size":
@@ -354,7 +400,13 @@ def _cdiv(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Ca
 
 
 def _next_power_of_2(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
-    result = pure(run, "next_power_of_2", lambda n: 1 << (n - 1).bit_length() if n > 0 else 0, [run.definite(v) for v in (*args, *kwargs.values())], node)
+    result = pure(
+        run,
+        "next_power_of_2",
+        lambda n: 1 << (n - 1).bit_length() if n > 0 else 0,
+        [run.definite(v) for v in (*args, *kwargs.values())],
+        node,
+    )
     if isinstance(result, Symbol):
         result.low = 1
     return result
@@ -366,7 +418,9 @@ def _config(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.
     table = run.definite(given.get("kwargs", {}))
     if not isinstance(table, dict) or "**" in given:
         return Symbol("triton.Config(…)", "the arguments of a Config are not known", line=_line(node))
-    options = {name: run.path.concrete(given[name]) if isinstance(given[name], Symbol) else given[name] for name in names[1:] if name in given}
+    options = {
+        name: run.path.concrete(given[name]) if isinstance(given[name], Symbol) else given[name] for name in names[1:] if name in given
+    }
     return TunedConfig(dict(table), **options, line=_line(node))
 
 
@@ -438,13 +492,21 @@ def _parse_version(run: Evaluation, args: list[Any], kwargs: dict[str, Any], nod
     text = run.definite(args[0]) if args else UNKNOWN
     if isinstance(text, Version):
         return text
-    return Version.parse(text) if isinstance(text, str) else Symbol(f"version({describe(text)})", "a version that is not known", line=_line(node))
+    return (
+        Version.parse(text)
+        if isinstance(text, str)
+        else Symbol(f"version({describe(text)})", "a version that is not known", line=_line(node))
+    )
 
 
 def _installed_version(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
     known = {"triton": TRITON_VERSION, "torch": TORCH_VERSION}
     name = args[0] if args else ""
-    return known.get(name) if name in known else Symbol(f"version of {describe(name)}", f"whether {describe(name)} is installed", line=_line(node))
+    return (
+        known.get(name)
+        if name in known
+        else Symbol(f"version of {describe(name)}", f"whether {describe(name)} is installed", line=_line(node))
+    )
 
 
 def _find_spec(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:

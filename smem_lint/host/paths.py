@@ -257,7 +257,7 @@ class Path:
         known = self._known(kind, subject, constant)
         if known is not None:
             return known
-        outcome = self._fork(text, symbol)
+        outcome = self._fork(text, symbol, first=constant.name == "bfloat16" if isinstance(constant, DType) else None)
         self._learn(kind, subject, constant, outcome)
         return outcome
 
@@ -303,12 +303,13 @@ class Path:
         if low is not None and low == high:
             self.values[subject.text] = low
 
-    def _fork(self, text: str, symbol: Symbol | None) -> bool:
+    def _fork(self, text: str, symbol: Symbol | None, first: bool | None = None) -> bool:
         if text != "?" and text in self.memo:
             return bool(self.memo[text])
         if self.frozen:
             raise Undecided((symbol.reason or symbol.text) if symbol is not None else "a value that is not known")
-        first = self.nothing_given or not text.endswith(" is None")
+        if first is None:
+            first = self.nothing_given or not text.endswith(" is None")
         outcome = (self.choose(2) == 0) is first
         self.memo[text] = outcome
         if symbol is not None:
@@ -322,7 +323,7 @@ class Strict(Path):
     def choose(self, options: int) -> int:
         raise Undecided("a value that is not known")
 
-    def _fork(self, text: str, symbol: Symbol | None) -> bool:
+    def _fork(self, text: str, symbol: Symbol | None, first: bool | None = None) -> bool:
         raise Undecided((symbol.reason or symbol.text) if symbol is not None else "a value that is not known")
 
 
@@ -407,4 +408,3 @@ def _negated(text: str) -> str:
         if found and " and " not in left and " or " not in left and not right.startswith("not "):
             return f"{left} {opposite} {right}"
     return f"not ({text})" if " " in text else f"not {text}"
-

@@ -13,7 +13,7 @@ from typing import Any
 
 from smem_lint.devices import by_capability
 from smem_lint.host.operators import has_unknown
-from smem_lint.host.values import UNKNOWN
+from smem_lint.host.values import UNKNOWN, DType, words
 
 _MULTIPROCESSORS = {70: 80, 75: 40, 80: 108, 86: 84, 87: 16, 89: 142, 90: 132, 100: 148, 103: 148, 110: 20, 120: 188, 121: 48}
 """Multiprocessors of the largest card of a capability: V100, T4, A100, A40, Orin, L40S, H100, B200, B300, Thor, RTX PRO 6000, GB10."""
@@ -49,12 +49,13 @@ def target(capability: int) -> Target:
     return Target(capability, optin, per_sm, _MULTIPROCESSORS.get(capability, 100), name, threads)
 
 
-_TRUE = frozenset("is_cuda is_cuda_alike is_nvidia is_cuda_available is_triton_available has_triton".split())
-_FALSE = frozenset(
-    "is_hip is_rocm is_amd is_xpu is_npu is_cpu is_tpu is_intel is_musa is_hpu is_mps is_neuron is_hip_ is_out_of_tree is_interpreter "
-    "is_npu_available is_xpu_available is_cdna is_rdna is_hip_cdna2 is_hip_cdna3 is_hip_cdna4 is_gfx95_supported on_gfx9 on_gfx942 on_gfx950 "
-    "on_gfx1x on_gfx11 on_gfx12x on_mi3xx is_fp8_fnuz is_batch_invariant vllm_is_batch_invariant is_torch_npu_available is_maca "
-    "is_arm is_unspecified is_torch_compiling is_dynamo_compiling is_compiling".split()
+_TRUE = frozenset(["is_cuda", "is_cuda_alike", "is_nvidia", "is_cuda_available", "is_triton_available", "has_triton"])
+_FALSE = words(
+    "is_hip is_rocm is_amd is_xpu is_npu is_cpu is_tpu is_intel is_musa is_hpu is_mps is_neuron is_hip_ is_out_of_tree "
+    "is_interpreter is_npu_available is_xpu_available is_cdna is_rdna is_hip_cdna2 is_hip_cdna3 is_hip_cdna4 "
+    "is_gfx95_supported on_gfx9 on_gfx942 on_gfx950 on_gfx1x on_gfx11 on_gfx12x on_mi3xx is_fp8_fnuz is_batch_invariant "
+    "vllm_is_batch_invariant is_torch_npu_available is_maca is_arm is_unspecified is_torch_compiling is_dynamo_compiling "
+    "is_compiling"
 )
 
 
@@ -80,8 +81,10 @@ def method(where: Target, receiver: str, name: str, args: Sequence[Any]) -> Any:
     simple = function(where, name)
     if simple is not UNKNOWN:
         return simple
+    if name == "fp8_dtype":
+        return DType("float8e4nv")
     if name in ("is_device_capability", "has_device_capability", "is_device_capability_family", "support_fp8", "supports_fp8",
-                "get_device_capability", "get_device_total_memory"):  # fmt: skip
+                "get_device_capability", "get_device_total_memory", "is_arch_support_pdl"):  # fmt: skip
         return _capability_method(where, name, args)
     return UNKNOWN
 
@@ -89,6 +92,8 @@ def method(where: Target, receiver: str, name: str, args: Sequence[Any]) -> Any:
 def _capability_method(where: Target, name: str, args: Sequence[Any]) -> Any:
     if name in ("support_fp8", "supports_fp8"):
         return where.capability >= 89
+    if name == "is_arch_support_pdl":
+        return where.capability >= 90
     if name == "get_device_capability":
         return DeviceCapability(*where.version)
     if not args or has_unknown(list(args)):

@@ -67,6 +67,7 @@ class Profile:
             if role is not None and self._take(path, symbol, group, role, domain):
                 return True
         if domain is not None and 0 < len(domain) <= 16:
+            domain = tuple(sorted(domain, key=lambda value: value != self.model_dtype))
             path.fix(symbol, domain[path.choose(len(domain))])
             return True
         return False
@@ -74,7 +75,9 @@ class Profile:
     def _take(self, path: Path, symbol: Symbol, group: Group, role: str, domain: tuple[Any, ...] | None) -> bool:
         key = f"scenario {group.name}"
         if key not in path.notes:
-            fitting = [scenario for scenario in group.scenarios if role in scenario[1] and self._fits(path, symbol, scenario[1][role], domain)]
+            fitting = [
+                scenario for scenario in group.scenarios if role in scenario[1] and self._fits(path, symbol, scenario[1][role], domain)
+            ]
             if not fitting:
                 return False
             chosen = fitting[path.choose(len(fitting))] if len(fitting) > 1 else fitting[0]

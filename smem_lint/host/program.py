@@ -29,7 +29,7 @@ from smem_lint.host.values import (
 from smem_lint.source.bindings import statements
 from smem_lint.source.modules import External, Repository, SourceModule, dotted_name, jit_kind
 
-_MUTATORS = frozenset("append extend update add insert sort pop remove setdefault clear discard reverse".split())
+_MUTATORS = frozenset(["append", "extend", "update", "add", "insert", "sort", "pop", "remove", "setdefault", "clear", "discard", "reverse"])
 _ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})
 _RECORDS = frozenset({"dataclasses.dataclass", "dataclass", "attrs.define", "attr.s", "pydantic.dataclasses.dataclass"})
 
@@ -50,6 +50,7 @@ class Program:
         self._generators: dict[int, tuple[ast.AST, bool]] = {}
         self._pending: set[tuple[str, str]] = set()
         self._classes: dict[tuple[str, int], Class] = {}
+        self._answers: dict[tuple[str, str], Any] = {}
         self.callers = Callers(repository)
         self.autotunes: dict[tuple[str, int], Any] = {}
 
@@ -151,7 +152,11 @@ class Program:
             names: set[str] = set()
             for statement, _ in statements(module.tree.body):
                 target: ast.expr | None = None
-                if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and isinstance(statement.value.func, ast.Attribute):
+                if (
+                    isinstance(statement, ast.Expr)
+                    and isinstance(statement.value, ast.Call)
+                    and isinstance(statement.value.func, ast.Attribute)
+                ):
                     if statement.value.func.attr in _MUTATORS:
                         target = statement.value.func.value
                 elif isinstance(statement, ast.Assign) and not isinstance(statement.targets[0], ast.Name):
@@ -273,12 +278,38 @@ class Program:
         """``module.name``: a binding, a submodule, or a symbol."""
         if name in module.bindings or "*" in module.bindings:
             value = self.global_value(run, module, name) if name in module.bindings else self._from_stars(module, name)
+            if value is not UNKNOWN and not (isinstance(value, Symbol) and "__getattr__" in module.bindings):
+                return value
+        if "__getattr__" in module.bindings and not name.startswith("__"):
+            value = self._by_getattr(module, name)
             if value is not UNKNOWN:
                 return value
         found = self.repository._attribute(module, name, 0)
         if found and isinstance(found[0], SourceModule):
             return found[0]
         return Symbol(name, f"{name} is not bound in {module.file}")
+
+    def _by_getattr(self, module: SourceModule, name: str) -> Any:
+        """What a module's own ``__getattr__`` answers; failing that, the default that is declared for type checkers."""
+        key = (module.file, f"__getattr__ {name}")
+        if key in self._pending:
+            return UNKNOWN
+        if key not in self._answers:
+            self._pending.add(key)
+            function = self.module_value(module, "__getattr__")
+            value: Any = UNKNOWN
+            try:
+                if isinstance(function, Function):
+                    value = self.strict().call_function(function, (name,), {})
+            except (Undecided, TooMuch, Raised, Abandoned, RecursionError):
+                value = UNKNOWN
+            finally:
+                self._pending.discard(key)
+            if isinstance(value, Symbol) or value is UNKNOWN:
+                declared = [b.value for b in module.bindings.get(name, ()) if isinstance(b.node, ast.AnnAssign)]
+                value = declared[0].value if declared and isinstance(declared[0], ast.Constant) else UNKNOWN
+            self._answers[key] = value
+        return self._answers[key]
 
     @staticmethod
     def canonical(dotted: str) -> str:
@@ -367,7 +398,9 @@ class Program:
         """Default values by parameter; those of module-level functions are worked out when they are needed."""
         positional = [*arguments.posonlyargs, *arguments.args]
         pairs = list(zip(reversed(positional), reversed(arguments.defaults), strict=False))
-        pairs += [(parameter, value) for parameter, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value is not None]
+        pairs += [
+            (parameter, value) for parameter, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value is not None
+        ]
         table: dict[str, Any] = {}
         for parameter, value in pairs:
             if isinstance(value, ast.Constant):
@@ -385,7 +418,7 @@ class Program:
             value = run.expr(base, scope) if isinstance(base, (ast.Name, ast.Attribute)) else UNKNOWN
             if not (isinstance(value, Outside) and value.dotted in ("abc.ABC", "typing.Generic", "typing.Protocol", "object")):
                 bases.append(value)
-        is_enum = any(isinstance(base, Outside) and base.dotted in _ENUMS or isinstance(base, Class) and base.is_enum for base in bases)
+        is_enum = any((isinstance(base, Outside) and base.dotted in _ENUMS) or (isinstance(base, Class) and base.is_enum) for base in bases)
         cls = Class(scope.module, node, {}, tuple(bases), is_enum)
         inner = Scope(scope.module, scope)
         inner.owner = cls
@@ -442,7 +475,11 @@ class Program:
         from smem_lint.host.autotune import autotune_of
 
         found = autotune_of(self, kernel)
-        return list(found.configs) if found is not None and found.configs is not None else Symbol(f"{kernel.name}.configs", "the list of configs")
+        return (
+            list(found.configs)
+            if found is not None and found.configs is not None
+            else Symbol(f"{kernel.name}.configs", "the list of configs")
+        )
 
 
 def _yields(node: ast.AST) -> bool:

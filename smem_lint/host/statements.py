@@ -181,7 +181,7 @@ def always_raises(body: Sequence[ast.stmt]) -> bool:
 def _only_leaves(body: Sequence[ast.stmt]) -> bool:
     """``return`` of nothing that could launch: an early way out for empty input."""
     return all(
-        isinstance(statement, ast.Return) and (statement.value is None or not any(isinstance(n, ast.Call) for n in ast.walk(statement.value)))
+        (isinstance(statement, ast.Return) and (statement.value is None or not any(isinstance(n, ast.Call) for n in ast.walk(statement.value))))
         or isinstance(statement, ast.Pass)
         or (isinstance(statement, ast.Expr) and (isinstance(statement.value, ast.Constant) or _is_talk(statement.value)))
         for statement in body

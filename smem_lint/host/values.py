@@ -245,6 +245,11 @@ class Scope:
         self.owner: Class | None = None
 
 
+def words(text: str) -> frozenset[str]:
+    """A set of names, written as text."""
+    return frozenset(text.split())
+
+
 def describe(value: Any, depth: int = 0) -> str:
     """A value as a condition or a reason shows it."""
     if isinstance(value, Symbol):

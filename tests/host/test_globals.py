@@ -25,13 +25,23 @@ for i in range(3):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("A", 4), ("B", 9), ("D", (4, None)), ("G", -1.5), ("T", DType("bfloat16")), ("P", 1), ("Q", "two"), ("tl.int8", DType("int8"))],
+    [
+        ("A", 4),
+        ("B", 9),
+        ("D", (4, None)),
+        ("G", -1.5),
+        ("L", 2),
+        ("T", DType("bfloat16")),
+        ("P", 1),
+        ("Q", "two"),
+        ("tl.int8", DType("int8")),
+    ],
 )
 def test_known(tmp_path: Path, name: str, value: object) -> None:
     assert read(tmp_path, name) == value
 
 
-@pytest.mark.parametrize("name", ["F", "missing", "L", "absent", "tl.dot"])
+@pytest.mark.parametrize("name", ["F", "missing", "absent", "tl.dot"])
 def test_unknown(tmp_path: Path, name: str) -> None:
     assert read(tmp_path, name) is UNKNOWN
 

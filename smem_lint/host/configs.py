@@ -53,7 +53,9 @@ def _file(program: Program, profile: Profile, file: str | Path) -> Iterator[Conf
         return
     module = repository.module(file)
     if module is None:
-        yield next((p for f, p in repository.problems.items() if f == name or path.name == Path(f).name), Problem(name, 0, "cannot be read"))
+        yield next(
+            (p for f, p in repository.problems.items() if f == name or path.name == Path(f).name), Problem(name, 0, "cannot be read")
+        )
         return
     try:
         if _LAUNCHES.search(source):
@@ -153,7 +155,8 @@ def list_configs(program: Program, module: SourceModule, entry: FunctionEntry) -
             index=index,
             of=len(found.configs),
             constexprs={name: value for name, value in kwargs.items() if name not in options},
-            options={name: value for name, value in options.items() if value is not None} | {k: v for k, v in kwargs.items() if k in options},
+            options={name: value for name, value in options.items() if value is not None}
+            | {k: v for k, v in kwargs.items() if k in options},
             unresolved=(Missing("launch", "the arguments of the kernel depend on its launch", found.line),),
             tuned={**kwargs, **{name: value for name, value in options.items() if value is not None}},
         )
