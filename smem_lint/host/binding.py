@@ -43,8 +43,10 @@ _OTHER_OPTIONS = words(
 )
 
 
-_FLAG = re.compile(r"(is|has|have|use|do|enable|apply|mul|even|need|return|store|save|load|add|with|write|output|compute|norm\w*|causal|inplace)(_.*)?",
-                   re.IGNORECASE)  # fmt: skip
+_FLAG = re.compile(
+    r"(is|has|have|use|do|enable|apply|mul|even|need|return|store|save|load|add|with|write|output|compute|norm\w*|causal|inplace)(_.*)?",
+    re.IGNORECASE,
+)
 _TYPE = re.compile(r".*(d?type)", re.IGNORECASE)
 _SIZES = (4096, 1024, 128, 16384, 16)
 

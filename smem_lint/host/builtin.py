@@ -363,6 +363,9 @@ _SPECIAL: dict[str, Callable[..., Any]] = {
     "callable": lambda run, args, kwargs, node, scope: isinstance(args[0], (Function, Class, Kernel, Partial, Bound, Builtin)) or UNKNOWN,
 }  # fmt: skip
 
+_PLAIN_METHODS = words(
+    "bit_length union intersection difference issubset issuperset index count add update discard copy is_integer isdisjoint"
+)
 _STRING_METHODS = words(
     "lower upper strip lstrip rstrip startswith endswith split rsplit replace find count isdigit isalpha title capitalize "
     "partition rpartition removeprefix removesuffix casefold splitlines index"
@@ -383,13 +386,11 @@ def method(run: Evaluation, receiver: Any, name: str, args: list[Any], kwargs: d
         return {**receiver.kwargs, **{key: value for key, value in options.items() if value is not None}}
     if isinstance(receiver, DeviceCapability) and name in ("to_int", "as_version_str"):
         return getattr(receiver, name)()
-    if isinstance(receiver, (set, frozenset, tuple, int, float, range)) and not has_unknown(args) and not has_unknown(receiver):
-        if name in ("bit_length", "union", "intersection", "difference", "issubset", "issuperset", "index", "count", "add", "update",
-                    "discard", "copy", "is_integer", "isdisjoint"):  # fmt: skip
-            try:
-                return getattr(receiver, name)(*args)
-            except (TypeError, ValueError, AttributeError) as error:
-                raise Raised(type(error).__name__) from None
+    if isinstance(receiver, (set, frozenset, tuple, int, float, range)) and name in _PLAIN_METHODS and not has_unknown([receiver, *args]):
+        try:
+            return getattr(receiver, name)(*args)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise Raised(type(error).__name__) from None
     return UNKNOWN
 
 
@@ -427,7 +428,7 @@ def _format(run: Evaluation, template: str, args: list[Any], kwargs: dict[str, A
             parts.append(text)
             if field is None:
                 continue
-            key = str(given) if not field else field
+            key = field or str(given)
             given += not field
             value = args[int(key)] if key.isdigit() else kwargs[key]
             if specification or conversion or not isinstance(value, str | int):

@@ -95,8 +95,8 @@ def _pointers(node: ast.FunctionDef, names: frozenset[str]) -> frozenset[str]:
             if address is not None:
                 found |= _head(address, heads)
         elif isinstance(call, ast.Attribute) and call.attr == "element_ty" and isinstance(call.value, ast.Attribute):
-            if isinstance(call.value.value, ast.Name) and call.value.value.id in names:
-                found.add(call.value.value.id)
+            owner = call.value.value
+            found |= {owner.id} if isinstance(owner, ast.Name) and owner.id in names else set()
     return frozenset(found & names) | frozenset(name for name in names if name.endswith(("_ptr", "_ptrs")))
 
 

@@ -125,7 +125,7 @@ def attribute(run: Evaluation, dotted: str, name: str) -> Any:
         raise Raised("AttributeError")
     if dotted == "os" and name == "environ":
         return Outside("os.environ")
-    if dotted.endswith("current_platform") or dotted.endswith("platforms"):
+    if dotted.endswith(("current_platform", "platforms")):
         known = platform.attribute(run.program.target, name)
         if known is not UNKNOWN:
             return known
@@ -148,8 +148,9 @@ def exists(dotted: str, name: str) -> Any:
 
 
 _TRITON_HAS = {
-    "gather": True, "make_tensor_descriptor": True, "_experimental_make_tensor_descriptor": False, "dot_scaled": True, "constexpr_function": False,
-    "make_block_ptr": True, "range": True, "static_range": True, "tensor_descriptor": True, "float8e4nv": True, "inline_asm_elementwise": True,
+    "gather": True, "make_tensor_descriptor": True, "_experimental_make_tensor_descriptor": False, "dot_scaled": True,
+    "constexpr_function": False, "make_block_ptr": True, "range": True, "static_range": True, "tensor_descriptor": True, "float8e4nv": True,
+    "inline_asm_elementwise": True,
 }  # fmt: skip
 
 
@@ -369,14 +370,20 @@ def _factory(run: Evaluation, name: str, args: list[Any], kwargs: dict[str, Any]
             if isinstance(value, (list, tuple)):
                 dtype = DType("int64") if all(isinstance(one, int) for one in value) else DType("float32")
     sizes = kwargs.get("size")
-    shape = None if name in ("arange", "tensor", "randint", "scalar_tensor") else _shape(run, [sizes] if sizes is not None else args[:1] if name in (
-        "full", "empty_strided") else [argument for argument in args if not isinstance(argument, DType)])  # fmt: skip
+    if sizes is not None:
+        given = [sizes]
+    elif name in ("full", "empty_strided"):
+        given = args[:1]
+    else:
+        given = [argument for argument in args if not isinstance(argument, DType)]
+    shape = None if name in ("arange", "tensor", "randint", "scalar_tensor") else _shape(run, given)
     return Tensor(f"torch.{name}@{line}", dtype, shape, line=line)
 
 
 def dtype_method(receiver: DType, name: str) -> Any:
     """Methods of a type: ``is_fp8``, ``is_floating`` …"""
-    answers = {"is_fp8": receiver.name.startswith("float8"), "is_floating": "float" in receiver.name, "is_bf16": receiver.name == "bfloat16",
+    answers = {"is_fp8": receiver.name.startswith("float8"), "is_floating": "float" in receiver.name,
+               "is_bf16": receiver.name == "bfloat16",
                "is_fp16": receiver.name == "float16", "is_fp32": receiver.name == "float32", "is_int": "int" in receiver.name}  # fmt: skip
     return answers.get(name, UNKNOWN)
 
@@ -559,7 +566,8 @@ def _capability(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: 
 
 
 _CALLS: dict[str, Callable[..., Any]] = {
-    "triton.cdiv": _cdiv, "triton.next_power_of_2": _next_power_of_2, "triton.Config": _config, "triton.jit": _jit, "triton.constexpr": _identity,
+    "triton.cdiv": _cdiv, "triton.next_power_of_2": _next_power_of_2, "triton.Config": _config, "triton.jit": _jit,
+    "triton.constexpr": _identity,
     "triton.autotune": _decorator_factory, "triton.heuristics": _decorator_factory, "triton.get_current_target": _current_target,
     "torch.library.wrap_triton": _identity, "torch._library.wrap_triton": _identity, "torch._library.triton.wrap_triton": _identity,
     "torch._library.capture_triton": _identity, "triton.set_allocator": _returns(None), "smem_lint.identity": _identity,
@@ -576,7 +584,8 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "torch.cuda.is_available": _returns(True), "torch.cuda.device_count": _returns(1), "torch.cuda.current_device": _returns(0),
     "torch.cuda.get_device_capability": _capability, "torch.xpu.is_available": _returns(False), "torch.npu.is_available": _returns(False),
     "torch.is_grad_enabled": _returns(True), "torch.compiler.is_compiling": _returns(False), "torch._dynamo.is_compiling": _returns(False),
-    "torch.jit.is_scripting": _returns(False), "torch.jit.is_tracing": _returns(False), "triton.runtime.driver.active.get_device_interface": _returns(Outside("torch.cuda")),
+    "torch.jit.is_scripting": _returns(False), "torch.jit.is_tracing": _returns(False),
+    "triton.runtime.driver.active.get_device_interface": _returns(Outside("torch.cuda")),
     "torch.backends.mps.is_available": _returns(False),
     "torch.is_tensor": lambda run, args, kwargs, node, scope: isinstance(args[0], Tensor) or UNKNOWN,
 }  # fmt: skip

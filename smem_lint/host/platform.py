@@ -18,7 +18,8 @@ from smem_lint.host.values import UNKNOWN, DType, words
 _MULTIPROCESSORS = {70: 80, 75: 40, 80: 108, 86: 84, 87: 16, 89: 142, 90: 132, 100: 148, 103: 148, 110: 20, 120: 188, 121: 48}
 """Multiprocessors of the largest card of a capability: V100, T4, A100, A40, Orin, L40S, H100, B200, B300, Thor, RTX PRO 6000, GB10."""
 _CARDS = {90: "NVIDIA H100 80GB HBM3", 80: "NVIDIA A100-SXM4-80GB", 89: "NVIDIA L40S", 100: "NVIDIA B200", 103: "NVIDIA B300",
-          120: "NVIDIA RTX PRO 6000 Blackwell Server Edition", 121: "NVIDIA GB10", 86: "NVIDIA A40", 75: "Tesla T4", 70: "Tesla V100"}  # fmt: skip
+          120: "NVIDIA RTX PRO 6000 Blackwell Server Edition", 121: "NVIDIA GB10", 86: "NVIDIA A40",
+          75: "Tesla T4", 70: "Tesla V100"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

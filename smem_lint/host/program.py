@@ -226,8 +226,9 @@ class Program:
                         continue
                     scope.names[node.id] = Symbol(node.id, reason, line=inner.lineno)
                 elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS:
-                    if isinstance(node.func.value, ast.Name) and node.func.value.id in scope.names:
-                        scope.names[node.func.value.id] = Symbol(node.func.value.id, reason, line=inner.lineno)
+                    owner = node.func.value
+                    if isinstance(owner, ast.Name) and owner.id in scope.names:
+                        scope.names[owner.id] = Symbol(owner.id, reason, line=inner.lineno)
         if isinstance(statement, ast.For):
             for node in ast.walk(statement.target):
                 if isinstance(node, ast.Name):
@@ -455,8 +456,8 @@ class Program:
     # launches
 
     def launch(
-        self, run: Evaluation, launched: GridLaunch, node: ast.Call, args: Sequence[Any], kwargs: dict[str, Any], complete: bool, scope: Scope,
-        method: str = "[]",
+        self, run: Evaluation, launched: GridLaunch, node: ast.Call, args: Sequence[Any], kwargs: dict[str, Any], complete: bool,
+        scope: Scope, method: str = "[]",
     ) -> Any:  # fmt: skip
         """A kernel launch: it is noted, and gives nothing back that host code could depend on."""
         kernel = launched.kernel

@@ -180,8 +180,12 @@ def always_raises(body: Sequence[ast.stmt]) -> bool:
 
 def _only_leaves(body: Sequence[ast.stmt]) -> bool:
     """``return`` of nothing that could launch: an early way out for empty input."""
+
+    def plain(statement: ast.Return) -> bool:
+        return statement.value is None or not any(isinstance(node, ast.Call) for node in ast.walk(statement.value))
+
     return all(
-        (isinstance(statement, ast.Return) and (statement.value is None or not any(isinstance(n, ast.Call) for n in ast.walk(statement.value))))
+        (isinstance(statement, ast.Return) and plain(statement))
         or isinstance(statement, ast.Pass)
         or (isinstance(statement, ast.Expr) and (isinstance(statement.value, ast.Constant) or _is_talk(statement.value)))
         for statement in body
@@ -283,8 +287,14 @@ def _catches_launch(handler: ast.ExceptHandler) -> bool:
     return any(name in _CATCHES_LAUNCH for name in exception_names(handler))
 
 
-_BASES = {"KeyError": "LookupError", "IndexError": "LookupError", "ModuleNotFoundError": "ImportError", "ZeroDivisionError": "ArithmeticError",
-          "OverflowError": "ArithmeticError", "NotImplementedError": "RuntimeError"}  # fmt: skip
+_BASES = {
+    "KeyError": "LookupError",
+    "IndexError": "LookupError",
+    "ModuleNotFoundError": "ImportError",
+    "ZeroDivisionError": "ArithmeticError",
+    "OverflowError": "ArithmeticError",
+    "NotImplementedError": "RuntimeError",
+}
 
 
 def _matches(handler: ast.ExceptHandler, name: str) -> bool:
