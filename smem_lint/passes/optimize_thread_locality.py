@@ -1,6 +1,7 @@
 """Layouts that keep reductions and gathers within a thread or a warp; a sum over a loop is kept per thread until the loop ends.
 
-Facts: lib/Dialect/TritonGPU/Transforms/OptimizeThreadLocality.cpp, Triton 3.8.0.
+Facts: lib/Dialect/TritonGPU/Transforms/OptimizeThreadLocality.cpp, Triton 3.8.0. (Triton splits several reductions of one loop in the
+order of a hash table, which only decides the order of the loop's arguments; here it is program order.)
 """
 
 from __future__ import annotations
