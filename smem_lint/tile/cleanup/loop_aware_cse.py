@@ -24,6 +24,7 @@ class _Loop:
         self.inits = loop.operands[3:]
         self.yields = loop.body.terminator.operands
         self.assumed: list[tuple[int, int]] = []
+        self.different: set[tuple[Value, Value]] = set()
 
     def carried_alike(self, i: int, j: int) -> bool:
         if i == j or (i, j) in self.assumed:
@@ -42,9 +43,15 @@ class _Loop:
             return False
         if (a.op is None) != (b.op is None):
             return False
+        if (a, b) in self.different:
+            return False
         if a.op is None or b.op is None:
-            return a.index > 0 and b.index > 0 and self.carried_alike(a.index - 1, b.index - 1)
-        return a.index == b.index and self._operations_alike(a.op, b.op)
+            found = a.index > 0 and b.index > 0 and self.carried_alike(a.index - 1, b.index - 1)
+        else:
+            found = a.index == b.index and self._operations_alike(a.op, b.op)
+        if not found:  # what differs under the assumptions made on the way differs without them
+            self.different.add((a, b))
+        return found
 
     def _operations_alike(self, a: Op, b: Op) -> bool:
         if a.name != b.name or a.regions or len(a.operands) != len(b.operands):
@@ -58,11 +65,11 @@ class _Loop:
         return a.name in COMMUTATIVE and self.alike(a.operands[0], b.operands[1]) and self.alike(a.operands[1], b.operands[0])
 
 
-def _merge_carried(loop: Op) -> None:
-    """Of carried values that are alike the first takes the uses; the others are made to carry themselves."""
+def _merge_carried(loop: Op) -> bool:
+    """Of carried values that are alike the first takes the uses; the others are made to carry themselves. Whether there were any."""
     count = len(loop.results)
     if count < 2:
-        return
+        return False
     values = _Loop(loop)
     leader = list(range(count))
     for i in range(count):
@@ -77,14 +84,14 @@ def _merge_carried(loop: Op) -> None:
         other.replace_all_uses(loop.body.args[first + 1])
         loop.body.terminator.set_operand(j, other)
         loop.results[j].replace_all_uses(loop.results[first])
+    return leader != list(range(count))
 
 
 def run(module: Module) -> None:
     for function in module.functions:
-        cse.eliminate(function)
-        loops = [op for op in function.walk_post() if op.name == "scf.for"]
-        for loop in loops:
-            _merge_carried(loop)
-        if loops:
+        changed = cse.eliminate(function)
+        for loop in [op for op in function.walk_post() if op.name == "scf.for"]:
+            changed |= _merge_carried(loop)
+        if changed:
             cse.eliminate(function)
         rewrite(function, PATTERNS)

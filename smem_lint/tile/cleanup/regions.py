@@ -81,45 +81,38 @@ def _branches(region: Region) -> Iterator[tuple[Op, int, Block]]:
 
 
 def _live_values(region: Region) -> set[Any]:
-    """Operations and block arguments that something with an effect needs, through cycles of block arguments too."""
-    alive: set[Any] = set()
-    stack: list[Any] = []
-
-    def mark(item: Any) -> None:
-        if item not in alive:
-            alive.add(item)
-            stack.append(item)
-
+    """Operations of the region's blocks and block arguments that something with an effect needs, through cycles of arguments too."""
     incoming: dict[Value, list[Value]] = {}
     for terminator, index, successor in _branches(region):
         for arg, value in zip(successor.args, successor_operands(terminator, index), strict=True):
             incoming.setdefault(arg, []).append(value)
-    for block in region.blocks:
-        for op in block:
-            if op.name in TERMINATORS or not would_be_trivially_dead(op):
-                mark(op)
+    stack: list[Any] = [
+        op for block in region.blocks for op in block if op.name in TERMINATORS or op.name == "tt.store" or not would_be_trivially_dead(op)
+    ]
+    alive: set[Any] = set(stack)
     while stack:
         item = stack.pop()
-        if isinstance(item, Op):
-            _mark_operands(item, mark)
-        else:
-            for value in incoming.get(item, ()):
-                mark(value.op if value.op is not None else value)
+        for value in _read_by(item) if isinstance(item, Op) else incoming.get(item, ()):
+            needed = value if value.op is None else value.op
+            if needed not in alive:
+                alive.add(needed)
+                stack.append(needed)
     return alive
 
 
-def _mark_operands(op: Op, mark: Any) -> None:
-    for inner in op.walk():
-        if inner is not op:
-            mark(inner)
-        forwarded = len(inner.operands)
-        if inner.successors:
-            forwarded = _span(inner, 0)[0]
-        for value in inner.operands[:forwarded]:
-            mark(value.op if value.op is not None else value)
+def _read_by(op: Op) -> list[Value]:
+    """The values that an operation and those within it read, without what a branch hands on."""
+    if op.successors:
+        return op.operands[: _span(op, 0)[0]]
+    if not op.regions:
+        return op.operands
+    return [value for inner in op.walk() for value in (_read_by(inner) if inner is not op and not inner.regions else inner.operands)]
 
 
 def _erase_dead_arguments(region: Region) -> bool:
+    """Erase block arguments that nothing needs, with what only computes them (the rewriter has erased what is dead otherwise)."""
+    if not any(block.args for block in region.blocks[1:]):
+        return False
     alive = _live_values(region)
     changed = False
     for terminator, index, successor in list(_branches(region)):

@@ -14,13 +14,14 @@ from typing import Any
 from smem_lint.tile.cleanup.fold import COMMUTATIVE, FOLDS, IN_PLACE, fold
 from smem_lint.tile.cleanup.numbers import POISON, Const, constant_key
 from smem_lint.tile.cleanup.regions import simplify_region
-from smem_lint.tile.effects import CONSTANTS, is_trivially_dead
+from smem_lint.tile.effects import CONSTANTS, TERMINATORS, is_trivially_dead
 from smem_lint.tile.ir import Block, Op, Value
 from smem_lint.tile.types import Type
 
 Pattern = Callable[[Op, "Rewriter"], bool]
 Patterns = Mapping[str, Sequence[Pattern]]
 _MAX_ITERATIONS = 10
+_ALIVE = TERMINATORS | {"tt.store"}
 
 
 def registrar(table: dict[str, list[Pattern]]) -> Callable[..., Callable[[Pattern], Pattern]]:
@@ -46,6 +47,24 @@ def merged(*tables: Patterns) -> dict[str, tuple[Pattern, ...]]:
     """One table of several; the patterns of the first are tried first."""
     names = dict.fromkeys(name for table in tables for name in table)
     return {name: tuple(pattern for table in tables for pattern in table.get(name, ())) for name in names}
+
+
+def _operations(op: Op, parents_first: bool, found: list[Op]) -> list[Op]:
+    """All operations within ``op``, in program order."""
+    for region in op.regions:
+        for block in region.blocks:
+            at = block.first
+            while at is not None:
+                if not at.regions:
+                    found.append(at)
+                elif parents_first:
+                    found.append(at)
+                    _operations(at, True, found)
+                else:
+                    _operations(at, False, found)
+                    found.append(at)
+                at = at.next
+    return found
 
 
 class Rewriter:
@@ -190,12 +209,13 @@ class Rewriter:
 
     def _populate(self, top_down: bool) -> None:
         self.list, self.place, self.branching = [], {}, []
-        order = []
-        for op in list(self.function.walk() if top_down else self.function.walk_post()):
-            if op is self.function or (op.name in CONSTANTS and not self._adopt_constant(op)):
+        order: list[Op] = []
+        for op in _operations(self.function, top_down, []):
+            name = op.name
+            if name in CONSTANTS and not self._adopt_constant(op):
                 continue
             order.append(op)
-            if op.name == "tt.map_elementwise":
+            if name == "tt.map_elementwise":
                 self.branching.append(op)
         if top_down:
             order.reverse()
@@ -210,10 +230,10 @@ class Rewriter:
                 continue
             del place[op]
             self.current = op
-            if (not op.results or op.is_unused) and is_trivially_dead(op):
+            name = op.name
+            if name not in _ALIVE and is_trivially_dead(op):
                 self.erase(op)
                 continue
-            name = op.name
             if (name in FOLDS or name in COMMUTATIVE or name == "scf.if") and self._folded(op):
                 continue
             for pattern in patterns.get(name, ()):

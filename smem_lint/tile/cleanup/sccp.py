@@ -2,7 +2,7 @@
 
 Facts: ``mlir/lib/Transforms/SCCP.cpp`` and ``mlir/lib/Analysis/DataFlow/ConstantPropagationAnalysis.cpp`` as linked into Triton
 3.8.0. What a loop carries is taken for its initial constant until an iteration is seen to change it; an arm that is never taken, or a
-block that is never reached, says nothing.
+block that is never reached, says nothing. Folds that need no constant are left to the canonicalizer.
 """
 
 from __future__ import annotations
@@ -99,19 +99,27 @@ class _Propagation:
             self._plain(op)
 
     def _plain(self, op: Op) -> None:
-        states = [self.state.get(value) for value in op.operands]
-        if any(state is None for state in states):
+        state, results = self.state, op.results
+        if state.get(results[0]) is _VARIES and (len(results) == 1 or all(state.get(result) is _VARIES for result in results)):
             return
+        varies = True
+        for value in op.operands:
+            known = state.get(value)
+            if known is None:
+                return
+            if known is not _VARIES:
+                varies = False
         if op.regions:
             self._opaque_regions(op)
-        elif op.name in FOLDS:
-            found = self._fold(op, states)
+        elif not varies and op.name in FOLDS:
+            found = self._fold(op, [state[value] for value in op.operands])
             if found is not None:
-                for result, new in zip(op.results, found, strict=True):
-                    self.join(result, new.value if isinstance(new, Const) else self.state.get(new, _VARIES))
+                for result, new in zip(results, found, strict=True):
+                    self.join(result, new.value if isinstance(new, Const) else state.get(new, _VARIES))
                 return
-        for result in op.results:
-            self.join(result, _VARIES)
+        for result in results:
+            state[result] = _VARIES
+        self.changed = True
 
     def _opaque_regions(self, op: Op) -> None:
         for region in op.regions:
@@ -132,8 +140,6 @@ class _Propagation:
         """The operation's fold with known operands put in; None also where the fold would change the operation."""
         if op.name in _CHANGED_IN_PLACE and self._folded_copy(op, op.operands) is IN_PLACE:
             return None
-        if all(state is _VARIES for state in states):
-            return FOLDS[op.name](op)
         operands = [value if state is _VARIES else self._known(value, state) for value, state in zip(op.operands, states, strict=True)]
         found = self._folded_copy(op, operands)
         return None if found is IN_PLACE else found
