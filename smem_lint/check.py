@@ -34,7 +34,11 @@ class Judged:
 
     @property
     def answered(self) -> bool:
-        return self.estimate is not None and self.estimate.bytes is not None
+        """Whether it is known that it fits or that it does not: bounds on both sides of the limit are no answer."""
+        one, limit = self.estimate, self.device.optin
+        if one is None or one.bytes is None:
+            return False
+        return one.exact or one.lower > limit or (one.upper is not None and one.upper <= limit)
 
     @property
     def overflows(self) -> bool:
@@ -267,7 +271,7 @@ def _unresolved(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
         return
     one = missing[0]
     if one.estimate is not None:
-        reason = one.estimate.error or "no estimate"
+        reason = _doubt(one.estimate, one.device)
     else:
         reason = "; ".join(f"{gap.name}: {gap.reason}" for gap in one.config.unresolved[:3]) or "it is not resolved"
         if len(one.config.unresolved) > 3:
@@ -275,6 +279,14 @@ def _unresolved(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
     facts = {**_base_facts(one), "reason": reason, "threshold": "", "bytes": None}
     if rule.when(facts):
         yield _finding(rule, one, facts)
+
+
+def _doubt(estimate: Estimate, device: Device) -> str:
+    if estimate.bytes is None:
+        return estimate.error or "no estimate"
+    upper = "an unknown number of" if estimate.upper is None else f"{estimate.upper:,}"
+    why = f": {'; '.join(estimate.reasons[:2])}" if estimate.reasons else ""
+    return f"between {estimate.lower:,} and {upper} bytes, where {device.target} has {device.optin:,}{why}"
 
 
 def _finding(rule: Rule, one: Judged, facts: Mapping[str, Any]) -> Finding:

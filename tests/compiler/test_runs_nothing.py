@@ -42,7 +42,9 @@ class Trap(int):
         return 64
 
 
-@triton.autotune(configs=[triton.Config({{"N": n}}) for n in [64] if not {comprehension}], key=[], prune_configs_by={{"early_config_prune": {prune}}})
+@triton.autotune(
+    configs=[triton.Config({{"N": n}}) for n in [64] if not {comprehension}], key=[], prune_configs_by={{"early_config_prune": {prune}}}
+)
 @triton.heuristics({{"E": lambda args: {heuristic}}})
 @decorate
 @triton.jit
@@ -159,7 +161,12 @@ def test_nothing_runs(repository, tmp_path, engine, inside):
     code = CHECK.format(folder=str(repository), engine=engine, report=str(report))
     environment = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path / "triton")}
     done = subprocess.run(
-        [sys.executable, "-P", "-c", code], cwd=repository if inside else tmp_path, capture_output=True, text=True, timeout=300, env=environment
+        [sys.executable, "-P", "-c", code],
+        cwd=repository if inside else tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env=environment,
     )
     assert done.stdout.split(" ", 1)[0] in ("0", "1"), done.stderr
     assert json.loads(done.stdout.split(" ", 1)[1].replace("(", "[").replace(")", "]").replace("'", '"')) == []
