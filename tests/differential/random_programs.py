@@ -132,7 +132,8 @@ class _Program:
         self.read.add(inner)
         operands = [inner, self.random.choice((a, b))]
         self.random.shuffle(operands)
-        self.new(type_, f"arith.{self.random.choice(('addi', 'subi', 'xori', 'muli', 'andi', 'divsi', 'remsi'))} {operands[0]}, {operands[1]} : {type_}")
+        name = self.random.choice(("addi", "subi", "xori", "muli", "andi", "divsi", "remsi"))
+        self.new(type_, f"arith.{name} {operands[0]}, {operands[1]} : {type_}")
 
     def compare(self) -> None:
         if self.random.random() < 0.3:

@@ -17,6 +17,7 @@ triton = pytest.importorskip("triton", reason="the passes of the installed Trito
 if not triton.__version__.startswith("3.8."):
     pytest.skip("the model's passes are those of Triton 3.8", allow_module_level=True)
 
+from random_programs import program  # noqa: E402
 from run_pass import REGISTRY, named, resolve  # noqa: E402
 
 from smem_lint.source.modules import Repository  # noqa: E402
@@ -70,3 +71,39 @@ def test_passes(number: int, tmp_path: Path) -> None:
 
 def test_registry_is_complete() -> None:
     assert set(_CLEANUP) <= set(REGISTRY)
+
+
+_ON_RANDOM_PROGRAMS = {
+    "canonicalizer": ("common", "add_canonicalizer"), "cse": ("common", "add_cse"), "inliner": ("common", "add_inliner"),
+    "combine": ("ttir", "add_combine"), "reorder_broadcast": ("ttir", "add_reorder_broadcast"),
+    "loop_aware_cse": ("ttir", "add_loop_aware_cse"), "triton_licm": ("ttir", "add_triton_licm"),
+}  # fmt: skip
+
+
+def _compiled(text: str, name: str, tmp_path: Path) -> tuple[str, str]:
+    from triton._C.libtriton import ir, passes
+
+    context = ir.context()
+    ir.load_dialects(context)
+    path = tmp_path / "program.mlir"
+    path.write_text(text)
+    module = ir.parse_mlir_module(str(path), context)
+    before = module.str_nodebug()
+    manager = ir.pass_manager(context)
+    group, adder = _ON_RANDOM_PROGRAMS[name]
+    getattr(getattr(passes, group), adder)(manager)
+    manager.run(module, name)
+    return before, module.str_nodebug()
+
+
+@pytest.mark.parametrize("name", sorted(_ON_RANDOM_PROGRAMS))
+def test_random_programs(name: str, tmp_path: Path) -> None:
+    wrong = []
+    for seed in range(100, 140):
+        before, after = _compiled(program(seed), name, tmp_path)
+        ours = parse_module(before)
+        resolve(name)(ours)
+        found = difference(ours, parse_module(after))
+        if found is not None:
+            wrong.append(f"{seed}: {found}")
+    assert not wrong, "\n".join(wrong)
