@@ -1,8 +1,7 @@
 """The fused loop of a nest of two.
 
-Facts: ``lib/Dialect/TritonGPU/Transforms/FuseNestedLoops.cpp``, 3.8.0. The fused loop counts iterations ``t`` of the inner loop: what
-stands
-before the inner loop runs when ``t`` is 0, what stands behind it at the last one.
+Facts: ``lib/Dialect/TritonGPU/Transforms/FuseNestedLoops.cpp``, 3.8.0. The fused loop counts iterations ``t`` of the inner loop:
+what stands before the inner loop runs when ``t`` is 0, what stands behind it at the last one.
 """
 
 from __future__ import annotations
