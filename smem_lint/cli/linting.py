@@ -11,6 +11,7 @@ from pathlib import Path
 from smem_lint.check import Judged, findings, judge, origins_of
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.errors import UsageError
+from smem_lint.cli.progress import Progress, ticking
 from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import targets_of
 from smem_lint.config import Settings
@@ -93,7 +94,7 @@ class Lint:
             return recorded(Path(self.records))
         found = []
         names = [self.repository.relative(absolute(path)) for path in files]
-        for one in resolved(self.repository, names, device.capability, self.settings):
+        for one in resolved(self.repository, ticking(names, Progress("reading")), device.capability, self.settings):
             if isinstance(one, Config):
                 found.append(one)
             else:

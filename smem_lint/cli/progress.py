@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 _WIDTH = 24
 
@@ -27,3 +31,11 @@ class Progress:
         sys.stderr.write(f"\r{self.what} [{bar}] {done}/{total} {rate:.1f}/s {left:.0f} s left ")
         sys.stderr.write("\r\x1b[K" if done >= total else "")
         sys.stderr.flush()
+
+
+def ticking(items: Sequence[T], progress: Callable[[int, int], None]) -> Iterator[T]:
+    """The items, telling ``progress`` how many have been taken."""
+    for done, one in enumerate(items):
+        progress(done, len(items))
+        yield one
+    progress(len(items), len(items))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from smem_lint.cli.errors import UsageError
 from smem_lint.config import Settings
+from smem_lint.host import resolve
 from smem_lint.host.config import Config
 from smem_lint.host.profile import BadProfile, Profile, load
-from smem_lint.host import resolve
 from smem_lint.source.modules import Repository
 from smem_lint.source.reading import Problem
 

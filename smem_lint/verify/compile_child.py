@@ -88,7 +88,7 @@ def _outside(*dotted: str) -> Any:
 
 def _named(dotted: str) -> Any:
     first, *rest = dotted.split(".")
-    found = importlib.import_module(first)
+    found: Any = importlib.import_module(first)
     for place, part in enumerate(rest, 1):
         if not hasattr(found, part):
             try:
@@ -196,8 +196,8 @@ def _lines(text: str) -> list[int | None]:
         if place:
             return int(place.group(1))
         inner = re.search(r"callsite\((.*) at (.*)\)", location)
-        following = (inner.group(2) if inner else None) or next(iter(re.findall(r"#loc\w*", location)), None)
-        if depth > 20 or following is None:
+        following: str | None = inner.group(2) if inner else next(iter(re.findall(r"#loc\w*", location)), None)
+        if depth > 20 or not following:
             return None
         return line_of(aliases.get(following, following) if following.startswith("#") else following, depth + 1)
 
