@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -264,6 +265,8 @@ def _try(run: Evaluation, node: ast.Try, scope: Scope) -> Signal | None:
         if handler.name:
             scope.names[handler.name] = Symbol(handler.name, "an exception", line=handler.lineno)
         signal = run.block(handler.body, scope)
+    elif signal is None and (missing := _may_be_missing(run, node, scope)) and not any(always_raises(h.body) for h in node.handlers):
+        _either_installed(run, node, missing, before, scope)
     elif catches_launch and len(run.launches) > launches and run.path.choose(2) == 1:
         handler = next(h for h in node.handlers if _catches_launch(h))
         run.path.when.append(f"the launch at line {run.launches[launches].node.lineno} failed")
@@ -273,6 +276,48 @@ def _try(run: Evaluation, node: ast.Try, scope: Scope) -> Signal | None:
         signal = run.block(handler.body, scope)
     last = run.block(node.finalbody, scope)
     return last if last is not None else signal
+
+
+def _may_be_missing(run: Evaluation, node: ast.Try, scope: Scope) -> str:
+    """The package that a guarded import needs and that may not be installed; empty where there is none."""
+    if not any(_matches(handler, "ImportError") for handler in node.handlers):
+        return ""
+    for statement in node.body:
+        names = [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
+        if isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
+            names = [statement.module]
+        for name in names:
+            package = name.partition(".")[0]
+            if package in _PRESENT or package in sys.stdlib_module_names:
+                continue
+            if run.program.repository.module_for_import(scope.module, package) is None:
+                return package
+    return ""
+
+
+def _either_installed(run: Evaluation, node: ast.Try, package: str, before: dict[str, Any], scope: Scope) -> None:
+    """What names are worth with a package and without it: a flag is open, anything else is as with it."""
+    condition = Symbol(f"{package} is installed", f"whether {package} is installed", line=node.lineno)
+    handler = next(handler for handler in node.handlers if _matches(handler, "ImportError"))
+    present = dict(scope.names)
+    scope.names.clear()
+    scope.names.update(before)
+    try:
+        run.block(handler.body, scope)
+        absent = dict(scope.names)
+    except Raised:
+        absent = {}
+    scope.names.clear()
+    scope.names.update(present)
+    for name, value in absent.items():
+        current = present.get(name)
+        if isinstance(value, (bool, int, str)) and isinstance(current, (bool, int, str)) and value != current:
+            scope.names[name] = either(condition, current, value, node.lineno)
+        elif name not in present:
+            scope.names[name] = value
+
+
+_PRESENT = frozenset({"torch", "triton", "numpy", "packaging", "typing_extensions"})
 
 
 def exception_names(handler: ast.ExceptHandler) -> list[str]:
