@@ -146,23 +146,21 @@ def _of_site(group: Sequence[Judged], by_scope: Mapping[str, Sequence[Rule]], ne
 
 
 def _distinct(rule: Rule, candidates: Sequence[tuple[Judged, dict[str, Any]]]) -> Iterator[Finding]:
-    """One finding for each number of bytes and set of types; of several the one that assumes least."""
-    alike: dict[tuple[Any, ...], list[tuple[Judged, dict[str, Any]]]] = {}
+    """One finding for each message; of the configs that say the same the one that assumes least."""
+    alike: dict[str, list[tuple[Judged, dict[str, Any]]]] = {}
     for one, facts in candidates:
         if rule.when(facts):
-            key = (one.estimate.bytes if one.estimate else None, *sorted(one.config.types.items()))
-            alike.setdefault(key, []).append((one, facts))
+            alike.setdefault(rule.message.fill(facts), []).append((one, facts))
     everyone = [one for one, _ in candidates]
     for members in alike.values():
         one, facts = min(members, key=lambda member: len(member[0].config.when))
-        yield _finding(rule, one, {**facts, "condition": _condition([member for member, _ in members], everyone)})
+        yield _finding(rule, one, facts, _because([member for member, _ in members], everyone))
 
 
-def _condition(members: Sequence[Judged], everyone: Sequence[Judged]) -> str:
+def _because(members: Sequence[Judged], everyone: Sequence[Judged]) -> tuple[str, ...]:
     """What was assumed by all ``members`` and not by ``everyone``: what makes the difference."""
     common = [text for text in members[0].config.when if all(text in other.config.when for other in members)]
-    telling = [text for text in common if not all(text in other.config.when for other in everyone)]
-    return f" (when {'; '.join(telling)})" if telling else ""
+    return tuple(text for text in common if not all(text in other.config.when for other in everyone))
 
 
 def _base_facts(one: Judged) -> dict[str, Any]:
@@ -241,7 +239,7 @@ def _of_lists(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
     everyone = [members[0] for members in lists.values()]
     for found in alike.values():
         extreme, facts = min(found, key=lambda one: len(one[0].config.when))
-        yield _finding(rule, extreme, {**facts, "condition": _condition([one for one, _ in found], everyone)})
+        yield _finding(rule, extreme, facts, _because([one for one, _ in found], everyone))
 
 
 def _list_facts(members: Sequence[Judged]) -> tuple[Judged | None, dict[str, Any]]:
@@ -289,8 +287,9 @@ def _doubt(estimate: Estimate, device: Device) -> str:
     return f"between {estimate.lower:,} and {upper} bytes, where {device.target} has {device.optin:,}{why}"
 
 
-def _finding(rule: Rule, one: Judged, facts: Mapping[str, Any]) -> Finding:
+def _finding(rule: Rule, one: Judged, facts: Mapping[str, Any], because: tuple[str, ...] = ()) -> Finding:
     estimate, config = one.estimate, one.config
+    facts = {**facts, "condition": f" (when {'; '.join(because)})" if because else ""}
     told = bool(estimate is not None and estimate.bytes is not None)
     buffers = tuple(sorted(estimate.buffers, key=lambda one: -one.size)[:_TOP_BUFFERS]) if estimate is not None else ()
     return Finding(
@@ -298,7 +297,8 @@ def _finding(rule: Rule, one: Judged, facts: Mapping[str, Any]) -> Finding:
         message=rule.message.fill(facts), confidence=one.confidence, kernel=config.kernel, kernel_file=config.kernel_file,
         target=one.device.target, bytes=estimate.bytes if told and estimate else None,
         lower=estimate.lower if told and estimate else None, upper=estimate.upper if told and estimate else None, limit=one.device.optin,
-        when=tuple(config.when), config=_config_json(config), buffers=buffers, fits=_fits(one, facts), related=_related(config, buffers),
+        when=tuple(config.when), because=because, config=_config_json(config), buffers=buffers, fits=_fits(one, facts),
+        related=_related(config, buffers),
         fix=rule.fix, engine=estimate.engine if estimate is not None else "",
     )  # fmt: skip
 

@@ -39,7 +39,8 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """``bytes``, ``lower``, ``upper`` and ``limit`` are bytes of one block; ``when`` are the conditions that were assumed.
+    """``bytes``, ``lower``, ``upper`` and ``limit`` are bytes of one block; ``when`` are the conditions that were assumed, of which
+    ``because`` tell it from other configs of the same launch.
 
     ``confidence`` is ``exact`` (the estimate is exact and nothing was assumed), ``bounded`` (the verdict rests on bounds) or
     ``assumed`` (types or shapes came from scenarios). ``file`` is relative to the path that was checked.
@@ -68,6 +69,7 @@ class Finding:
     fix: str = ""
     source_line: str = ""
     engine: str = ""
+    because: tuple[str, ...] = ()
 
     @property
     def fails(self) -> bool:
@@ -85,7 +87,8 @@ class Finding:
             "file": self.file, "line": self.line, "column": self.column, "rule": self.rule, "name": self.name, "severity": self.severity,
             "confidence": self.confidence, "kernel": self.kernel, "kernel_file": self.kernel_file, "target": self.target,
             "bytes": self.bytes, "lower": self.lower, "upper": self.upper, "limit": self.limit, "when": list(self.when),
-            "config": dict(self.config), "buffers": [one.to_json() for one in self.buffers], "fits": [one.to_json() for one in self.fits],
+            "because": list(self.because), "config": dict(self.config), "buffers": [one.to_json() for one in self.buffers],
+            "fits": [one.to_json() for one in self.fits],
             "engine": self.engine, "fix": self.fix or None, "fingerprint": self.fingerprint, "message": self.message,
         }  # fmt: skip
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from smem_lint.findings import Finding, Report
 from smem_lint.report import Options
+from smem_lint.report.grouping import Group, grouped
 from smem_lint.report.style import SEVERITY_COLOR, Style, count, printable
 
 
 def render(report: Report, options: Options) -> str:
     style = Style(options.color)
-    lines = [line(finding, style) for finding in report.findings if options.show_info or finding.fails]
+    groups = grouped(finding for finding in report.findings if options.show_info or finding.fails)
+    lines = [line(group.first, style) + more(group) for group in groups]
     lines += [f"{printable(p.file)}:{p.line or 1}:1: {style.paint('problem', 'red')} {printable(p.message)}" for p in report.problems]
     lines.append(closing(report, options, style))
     return "\n".join(lines) + "\n"
@@ -20,9 +22,13 @@ def line(finding: Finding, style: Style) -> str:
     return f"{printable(finding.file)}:{finding.line}:{finding.column}: {code} {printable(finding.message)}"
 
 
+def more(group: Group) -> str:
+    return f" [and {count(len(group.others), 'case')} more]" if group.others else ""
+
+
 def closing(report: Report, options: Options, style: Style) -> str:
     """How many findings there are, and what was looked at: a lint of nothing is not a pass."""
-    failing, hidden = len(report.failing), len(report.findings) - len(report.failing)
+    failing, hidden = len(grouped(report.failing)), len(report.findings) - len(report.failing)
     statistics = report.statistics
     configs, kernels = statistics.get("configs", 0), statistics.get("kernels", 0)
     looked = f"{count(configs, 'config')} of {count(kernels, 'kernel')} on {', '.join(report.targets)}"

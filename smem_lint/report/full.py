@@ -7,15 +7,19 @@ from collections.abc import Iterator
 from smem_lint.findings import Finding, Report
 from smem_lint.report import Options
 from smem_lint.report.concise import closing, line
-from smem_lint.report.style import Style, printable
+from smem_lint.report.grouping import Group, grouped
+from smem_lint.report.style import Style, count, printable
 
-_BUFFERS = 5
+_BUFFERS, _OTHERS = 5, 4
 
 
 def render(report: Report, options: Options) -> str:
     style = Style(options.color)
-    shown = [finding for finding in report.findings if options.show_info or finding.fails]
-    parts = ["\n".join(_finding(one, before, style)) for one, before in zip(shown, [None, *shown], strict=False)]
+    groups = grouped(finding for finding in report.findings if options.show_info or finding.fails)
+    parts = []
+    for before, group in zip([None, *groups], groups, strict=False):
+        lines = [*_finding(group.first, before.first if before else None, style), *_others(group, style)]
+        parts.append("\n".join(lines))
     for problem in report.problems:
         parts.append(f"{printable(problem.file)}:{problem.line or 1}:1: {style.paint('problem', 'red')} {printable(problem.message)}")
     parts.append(closing(report, options, style))
@@ -37,6 +41,16 @@ def _finding(finding: Finding, before: Finding | None, style: Style) -> Iterator
         yield f"{gutter} {printable(finding.source_line.rstrip())}"
     for label, text in _details(finding):
         yield f"  {style.paint(label + ':', 'bold')} {printable(text)}"
+
+
+def _others(group: Group, style: Style) -> Iterator[str]:
+    """The other numbers of the same launch, with what leads to them."""
+    for one in group.others[:_OTHERS]:
+        size = f"{one.bytes:,} bytes" if one.bytes is not None else one.message
+        condition = f" when {'; '.join(one.because)}" if one.because else ""
+        yield f"  {style.paint('also:', 'bold')} {printable(size + condition)}"
+    if len(group.others) > _OTHERS:
+        yield f"  {style.paint('also:', 'bold')} {count(len(group.others) - _OTHERS, 'case')} more (--output-format json has them all)"
 
 
 def _subject(finding: Finding) -> tuple[object, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from smem_lint.findings import Report
 from smem_lint.report import Options
+from smem_lint.report.grouping import grouped
 from smem_lint.report.style import printable
 
 _LEVEL = {"error": "error", "warning": "warning", "info": "notice"}
@@ -11,7 +12,8 @@ _LEVEL = {"error": "error", "warning": "warning", "info": "notice"}
 
 def render(report: Report, options: Options) -> str:
     lines = []
-    for finding in report.findings:
+    for group in grouped(report.findings):
+        finding = group.first
         if finding.fails or options.show_info:
             place = f"file={_property(finding.file)},line={finding.line},col={finding.column}"
             title = _property(f"{finding.rule} {finding.name}")

@@ -172,3 +172,24 @@ def test_fingerprints_survive_moved_lines_and_tell_findings_apart():
     assert replace(OVERFLOW, line=500, column=8).fingerprint == OVERFLOW.fingerprint
     for change in ({"file": "b.py"}, {"rule": "SMEM008"}, {"kernel": "other"}, {"target": "sm_90"}, {"bytes": 1}, {"source_line": "x"}):
         assert replace(OVERFLOW, **change).fingerprint != OVERFLOW.fingerprint
+
+
+def test_one_launch_is_read_once():
+    """The same rule at the same place with other numbers: the case that assumes least, and what else there is."""
+    from dataclasses import replace
+
+    worse = [
+        replace(OVERFLOW, bytes=size, when=("a", "b"), because=(f"pages of {size}",)) for size in (200000, 300000, 400000, 500000, 600000)
+    ]
+    report = Report([worse[0], OVERFLOW, *worse[1:]], statistics={"configs": 6, "kernels": 1}, targets=("sm_120",))
+    lines = rendered("concise", report).splitlines()
+    assert lines == [
+        "ops/mla.py:120:5: SMEM001 stage1 asks for 102,400 bytes of shared memory [and 5 cases more]",
+        "Found 1 problem in 6 configs of 1 kernel on sm_120.",
+    ]
+    text = rendered("full", report)
+    assert "  also: 200,000 bytes when pages of 200000\n" in text and "  also: 1 case more (--output-format json has them all)\n" in text
+    assert len(rendered("github", report).splitlines()) == 1
+    assert len(json.loads(rendered("json", report))["results"]) == 6
+    other = Report([OVERFLOW, replace(OVERFLOW, target="sm_90")])
+    assert len(rendered("github", other).splitlines()) == 2
