@@ -111,7 +111,7 @@ class Visitor:
                 if error.line is None or error.file is None:
                     error.line, error.file = error.line or statement.lineno, self.file
                 raise
-            except ValueError as error:  # a shape that no tile can have
+            except (ValueError, ArithmeticError) as error:  # a shape that no tile can have, a division by zero
                 raise KernelError(str(error), statement.lineno, self.file) from error
             if statement.__class__ is ast.Return:
                 break
