@@ -40,7 +40,7 @@ class Config:
     launches (empty where none was found). ``index`` counts within ``of`` alternatives. ``types`` gives each argument that is
     no constexpr its type as Triton writes it, ``attrs`` its facts. ``tuned`` holds what the list or file itself sets.
     ``assumed`` names the constexprs whose value rests on sizes that a profile gave, not on the host code alone.
-    ``when`` says under which assumptions the config is reached; ``guarded`` that a failure to launch is caught.
+    ``device_name`` is the device that a tuned file is named for. ``when`` says under which assumptions the config is reached; ``guarded`` that a failure to launch is caught.
     """
 
     file: str
@@ -64,6 +64,7 @@ class Config:
     arguments: tuple[str, ...] = ()
     pruned: bool = False
     assumed: tuple[str, ...] = ()
+    device_name: str = ""
 
     def specialization(self, capability: int) -> Specialization | None:
         """What the compiler would be given on a target; None while something is unresolved."""
@@ -103,6 +104,8 @@ class Config:
             record["launch"] = self.launch
         if self.tuned:
             record["tuned"] = dict(self.tuned)
+        if self.device_name:
+            record["device_name"] = self.device_name
         if self.assumed:
             record["assumed"] = list(self.assumed)
         if self.guarded:

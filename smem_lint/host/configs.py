@@ -14,10 +14,12 @@ from smem_lint.host.launches import Found, Site, autotune_for, follow, launch_si
 from smem_lint.host.limits import Limits
 from smem_lint.host.profile import Profile, load
 from smem_lint.host.program import Program
+from smem_lint.host.tuned import TunedConfigs
 from smem_lint.host.values import Kernel, Scope
 from smem_lint.source.bindings import FunctionEntry
 from smem_lint.source.modules import Repository, SourceModule, jit_kind
 from smem_lint.source.reading import Problem, Unreadable, mentions_triton, read
+from smem_lint.source.tuned import is_tuned_name, tuned_file
 
 _CALLER_LEVELS = 3
 _CALLERS = 6
@@ -33,11 +35,26 @@ def resolve(
     assume: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
 ) -> Iterator[Config | Problem]:
-    """Configs of every launch and every autotune list in the files, in the order of the files; a problem for what cannot be read."""
+    """Configs of every launch and every autotune list in the files, in the order of the files; a problem for what cannot be read.
+
+    A file whose name is that of a tuned file (``…device_name=….json``) gives the configs of its entries.
+    """
     program = Program(repository, capability, limits)
     scenarios = load(profile, assume) if isinstance(profile, str) else profile
+    tuned = TunedConfigs(program, scenarios)
     for file in files:
-        yield from _file(program, scenarios, file)
+        if is_tuned_name(Path(file).name):
+            yield from _tuned(tuned, file)
+        else:
+            yield from _file(program, scenarios, file)
+
+
+def _tuned(configs: TunedConfigs, file: str | Path) -> Iterator[Config | Problem]:
+    path = Path(file)
+    try:
+        yield from configs.configs(tuned_file(str(file), path if path.is_absolute() else _locate(configs.program.repository, path)))
+    except Unreadable as unreadable:
+        yield unreadable.problem
 
 
 def _file(program: Program, profile: Profile, file: str | Path) -> Iterator[Config | Problem]:

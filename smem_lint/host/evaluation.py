@@ -47,6 +47,8 @@ class Evaluation:
     yields: list[list[Any]] = field(default_factory=list)
     chain: frozenset[ast.AST] = frozenset()
     """Functions on the way to the launch that is looked for; calls of others are put off where they would force a decision."""
+    given: Mapping[str, Any] = field(default_factory=dict)
+    """Values for local names of the function that the run starts in, where they would not be known."""
     watch: Callable[[Launch], None] | None = None
 
     def step(self) -> None:

@@ -477,6 +477,9 @@ def iterate(run: Evaluation, value: Any) -> Iterator[Any] | None:
 def assign(run: Evaluation, target: ast.expr, value: Any, scope: Scope) -> None:
     """Bind a target: a name, a tuple of targets, an attribute, an item."""
     if isinstance(target, ast.Name):
+        if run.depth == 1 and target.id in run.given and (isinstance(value, (Symbol, Tensor)) or value is UNKNOWN):
+            value = run.given[target.id]
+            value = dict(value) if isinstance(value, dict) else value
         run.program.bind(scope, target.id, value)
         if isinstance(value, Symbol):
             run.program.alias(run.path, value, target.id)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from smem_lint.host.autotune import Autotune, autotune_of
 from smem_lint.host.binding import configs_of_launch
 from smem_lint.host.config import Config, Missing
 from smem_lint.host.evaluation import Evaluation, Launch
-from smem_lint.host.limits import Abandoned, Raised, TooMuch, Undecided
+from smem_lint.host.limits import Abandoned, Limits, Raised, TooMuch, Undecided
 from smem_lint.host.paths import Path, explore
 from smem_lint.host.profile import Profile
 from smem_lint.host.program import Program
@@ -90,8 +90,12 @@ def _is_launch(node: ast.Call) -> bool:
 
 
 def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry | None = None, module: SourceModule | None = None,
-           through: Sequence[ast.AST] = ()) -> Found:  # fmt: skip
-    """Every path from the start of a function (the site's own, or a caller) to the site, as configs."""
+           through: Sequence[ast.AST] = (), given: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Found:  # fmt: skip
+    """Every path from the start of a function (the site's own, or a caller) to the site, as configs.
+
+    ``through`` are functions between the start and the site; ``given`` fixes arguments, and local names that would be unknown.
+    """
+    limits = limits or program.limits
     found = Found()
     start = entry if entry is not None else site.function
     where = module if module is not None else site.module
@@ -101,18 +105,19 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
     chain = frozenset({start.node, *([site.function.node] if site.function is not None else []), *through})
 
     def run(path: Path) -> list[Config]:
-        if found.steps > program.limits.site_steps:
-            raise TooMuch(f"more than {program.limits.site_steps:,} steps on all paths")
+        if found.steps > limits.site_steps:
+            raise TooMuch(f"more than {limits.site_steps:,} steps on all paths")
         evaluation = Evaluation(program, path)
         configs: list[Config] = []
         program_launch = _Watch(evaluation, site, profile, configs, found, repeats)
         evaluation.watch = program_launch
         evaluation.chain = chain
+        evaluation.given = given or {}
         try:
             function, receiver = _start_value(program, evaluation, where, start)
             if function is None:
                 return configs
-            evaluation.call_function(function, _arguments(evaluation, function, receiver), {})
+            evaluation.call_function(function, _arguments(evaluation, function, receiver), _named(evaluation, function))
         except _Reached:
             pass
         except Raised as raised:
@@ -122,11 +127,11 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
         return configs
 
     results: dict[Any, Config] = {}
-    for _, result in _from_both_ends(program, run, profile, found):
+    for _, result in _from_both_ends(limits, run, profile, found):
         found.paths += 1
         if isinstance(result, TooMuch):
             found.cut = found.cut or str(result)
-            if found.steps > program.limits.site_steps:
+            if found.steps > limits.site_steps:
                 break
         elif isinstance(result, RecursionError):
             found.cut = found.cut or "nested too deeply"
@@ -139,15 +144,15 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
     return found
 
 
-def _from_both_ends(program: Program, run: Callable[[Path], list[Config]], profile: Profile, found: Found) -> Iterator[tuple[Path, Any]]:
+def _from_both_ends(limits: Limits, run: Callable[[Path], list[Config]], profile: Profile, found: Found) -> Iterator[tuple[Path, Any]]:
     """Paths outward from the one where every optional argument is None and, if that did not see all, from the one where all are given."""
     cut = False
-    for path, result in explore(program.limits, run, profile, nothing_given=True):
+    for path, result in explore(limits, run, profile, nothing_given=True):
         cut = cut or isinstance(result, TooMuch)
         yield path, result
-    if cut and found.steps <= program.limits.site_steps:
+    if cut and found.steps <= limits.site_steps:
         found.cut = ""
-        yield from explore(program.limits, run, profile)
+        yield from explore(limits, run, profile)
 
 
 class _Watch:
@@ -231,7 +236,7 @@ def _arguments(run: Evaluation, function: Function, receiver: Any) -> Sequence[A
         if place == 0 and receiver is not None:
             values.append(receiver)
             continue
-        values.append(Symbol(parameter.arg, f"{parameter.arg} is given by the caller", line=function.node.lineno))
+        values.append(_argument(run, function, parameter.arg))
         _note_default(run, function, parameter.arg)
     for parameter in (*positional, *parameters.kwonlyargs):
         if parameter.annotation is not None and ast.unparse(parameter.annotation) == "bool":
@@ -241,6 +246,18 @@ def _arguments(run: Evaluation, function: Function, receiver: Any) -> Sequence[A
     if parameters.kwonlyargs:
         function.defaults = {name: value for name, value in function.defaults.items() if name not in {p.arg for p in parameters.kwonlyargs}}
     return values
+
+
+def _argument(run: Evaluation, function: Function, name: str) -> Any:
+    if name in run.given:
+        value = run.given[name]
+        return dict(value) if isinstance(value, dict) else value
+    return Symbol(name, f"{name} is given by the caller", line=function.node.lineno)
+
+
+def _named(run: Evaluation, function: Function) -> dict[str, Any]:
+    """Keyword-only arguments that are given."""
+    return {parameter.arg: _argument(run, function, parameter.arg) for parameter in function.node.args.kwonlyargs if parameter.arg in run.given}
 
 
 def _note_default(run: Evaluation, function: Function, name: str) -> None:

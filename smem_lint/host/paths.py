@@ -154,6 +154,9 @@ class Path:
             return self.truth(settled.operands[1 if self.truth(settled.operands[0]) else 2])
         if settled.kind in ("and", "or"):
             wanted = settled.kind == "or"
+            at_once = self._joint(settled, wanted)
+            if at_once is not None:
+                return at_once
             for operand in settled.operands:
                 if self.truth(operand) is wanted:
                     return wanted
@@ -163,6 +166,33 @@ class Path:
         if self.chooser is not None and self._by_scenario(settled):
             return self.truth(settled)
         return self._compare(settled)
+
+    def _joint(self, symbol: Symbol, wanted: bool) -> bool | None:
+        """Decide ``a or b or …`` (``and``) by one choice: which part settles it, or none. None where that is not how to do it.
+
+        What several optional arguments being given leads to is then one decision away, not several.
+        """
+        if symbol.text in self.memo:
+            return bool(self.memo[symbol.text])
+        parts = [part for part in symbol.operands if not (isinstance(part, Symbol) and self.known(part) is not None)]
+        if len(parts) < 3 or not all(isinstance(part, Symbol) and _comparison(part) is not None for part in parts):
+            return None
+        if self.known(symbol) is not None or (self.chooser is not None and any(self._by_scenario(part) for part in parts)):
+            return None
+        first = parts[0]
+        usual = self.nothing_given if first.kind == "is" else not self.nothing_given if first.kind == "is not" else True
+        options: list[int | None] = [*range(len(parts)), None] if usual is wanted else [None, *range(len(parts))]
+        deciding = options[self.choose(len(options))]
+        for place, part in enumerate(parts):
+            if deciding is None or place < deciding:
+                self.assume(part, not wanted)
+                self.when.append(_negated(part.text) if wanted else part.text)
+            elif place == deciding:
+                self.assume(part, wanted)
+                self.when.append(part.text if wanted else _negated(part.text))
+        outcome = wanted if deciding is not None else not wanted
+        self.memo[symbol.text] = outcome
+        return outcome
 
     def known(self, condition: Symbol) -> bool | None:
         """Whether a condition holds as far as this path has settled it; decides nothing."""
