@@ -55,7 +55,8 @@ def _settings(command: argparse.ArgumentParser) -> None:
 def _check(commands: Any) -> None:
     command = _command(commands, "check", "check", "lint: find launches and configs that do not fit the target")
     command.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: the current folder)")
-    command.add_argument("--records", metavar="FILE", help="judge recorded launches instead of host code; PATH is then their root")
+    command.add_argument("--records", metavar="FILE", help="judge recorded launches instead of host code")
+    command.add_argument("--root", action="append", default=[], metavar="DIR", help="for --records: folder that its files are relative to")
     command.add_argument("--select", metavar="RULES", help="rules to apply, by code, prefix or name, comma-separated")
     command.add_argument("--ignore", metavar="RULES", help="rules to leave out")
     command.add_argument("--output-format", choices=_FORMATS, help="how findings are written (default: full)")

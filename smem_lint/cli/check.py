@@ -9,17 +9,28 @@ from pathlib import Path
 from smem_lint import __version__
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.linting import Lint
+from smem_lint.cli.recorded import roots_of
 from smem_lint.cli.settings import existing, settings_of, use_color, write_output
 from smem_lint.findings import Report
 
 
 def run(arguments: argparse.Namespace) -> int:
-    paths = existing(arguments.paths)
+    paths = _paths(arguments)
     if arguments.watch:
         from smem_lint.cli.watching import watch
 
         return watch(arguments, paths, lambda: _once(arguments, paths))
     return _once(arguments, paths)
+
+
+def _paths(arguments: argparse.Namespace) -> list[Path]:
+    """What is checked; for records the roots that are named, else those that the records name. Raises UsageError."""
+    named = [*arguments.paths, *arguments.root]
+    if arguments.root and not arguments.records:
+        raise UsageError("--root is for --records")
+    if arguments.records and not named:
+        return roots_of(Path(arguments.records)) or existing([])
+    return existing(named)
 
 
 def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.errors import UsageError
+from smem_lint.cli.recorded import parsed
 from smem_lint.cli.settings import existing, settings_of, write_output
 from smem_lint.engines import Estimate, unanswered
 from smem_lint.specialization import Specialization
@@ -47,9 +48,6 @@ def read_records(path: Path) -> Iterator[Specialization | str]:
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-            if not isinstance(record, dict):
-                raise ValueError("not a JSON object")
-            yield Specialization.from_record(record)
+            yield Specialization.from_record(parsed(line))
         except (ValueError, RecursionError) as error:
             yield f"{path}:{number}: {error}"

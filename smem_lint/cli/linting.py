@@ -6,12 +6,14 @@ import fnmatch
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 from smem_lint.check import Judged, findings, judge, origins_of
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.progress import Progress, ticking
+from smem_lint.cli.recorded import files_of, recorded
 from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import targets_of
 from smem_lint.config import Settings
@@ -22,7 +24,6 @@ from smem_lint.host.config import Config
 from smem_lint.rules import Rule, RuleError, built_in, load_rules, selected
 from smem_lint.source.comments import Suppression, suppressions
 from smem_lint.source.modules import Repository
-from smem_lint.specialization import Specialization
 
 _SKIPPED = {".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", "dist", ".mypy_cache", ".ruff_cache", ".smem_lint_cache"}
 
@@ -37,6 +38,12 @@ class Lint:
         self.roots = list(dict.fromkeys(root_of(path) for path in self.paths))
         self.repository = Repository(self.roots)
         self.judged: list[Judged] = []
+
+    @cached_property
+    def recorded(self) -> list[Config]:
+        """The launches of the file of records."""
+        assert self.records is not None
+        return recorded(Path(self.records), self.repository)
 
     def again(self) -> Lint:
         """The same run over what the files now hold."""
@@ -78,6 +85,8 @@ class Lint:
 
     def _files(self) -> list[Path]:
         """What is looked at. Raises UsageError where a folder holds nothing that could be."""
+        if self.records is not None:
+            return files_of(self.recorded, self.roots)
         files = list(python_files(self.paths, self.roots, self.settings.exclude))
         if not files:
             raise UsageError(f"{', '.join(map(str, self.paths))}: no Python file there")
@@ -91,7 +100,7 @@ class Lint:
 
     def _configs(self, files: Sequence[Path], device: Device, report: Report) -> list[Config]:
         if self.records is not None:
-            return recorded(Path(self.records))
+            return self.recorded
         found = []
         names = [self.repository.relative(absolute(path)) for path in files]
         for one in resolved(self.repository, ticking(names, Progress("reading")), device.capability, self.settings):
@@ -210,24 +219,3 @@ def _excluded(path: Path, top: Path, patterns: Sequence[str]) -> bool:
     return any(
         fnmatch.fnmatch(relative, one) or fnmatch.fnmatch(path.name, one) or relative.startswith(one.rstrip("/") + "/") for one in patterns
     )
-
-
-def recorded(path: Path) -> list[Config]:
-    """Recorded launches as configs; raises UsageError where the file cannot be read."""
-    from smem_lint.cli.estimate import read_records
-
-    found = []
-    for one in read_records(path):
-        if isinstance(one, str):
-            raise UsageError(one)
-        found.append(_recorded(one))
-    return found
-
-
-def _recorded(one: Specialization) -> Config:
-    return Config(
-        file=one.file, line=1, column=1, kernel=one.kernel, kernel_file=one.file, kernel_line=0, origin="launch",
-        constexprs=dict(one.constexprs), types={name: kind for name, kind in one.signature.items() if kind != "constexpr"},
-        attrs=dict(one.attrs), arguments=tuple(one.signature),
-        options={"num_warps": one.num_warps, "num_stages": one.num_stages, "num_ctas": one.num_ctas, "maxnreg": one.maxnreg},
-    )  # fmt: skip

@@ -14,6 +14,7 @@ from smem_lint import __version__
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.progress import Progress
+from smem_lint.cli.recorded import roots_of
 from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import existing, settings_of, targets_of, write_output
 from smem_lint.config import Settings
@@ -52,7 +53,7 @@ def gather(arguments: argparse.Namespace, settings: Settings, paths: Sequence[Pa
     wanted: list[Wanted] = []
     roots = [root.resolve() for root in existing(arguments.root)] if arguments.root else []
     for path in records:
-        roots = roots or [path.resolve().parent]
+        roots = roots or roots_of(path) or [path.resolve().parent]
         wanted += _records(path)
     if folders:
         from smem_lint.cli.linting import python_files, root_of
