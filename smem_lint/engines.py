@@ -34,12 +34,22 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of the program: the half-open range of positions of its operations, and its source line where known."""
+
+    start: int
+    end: int
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
     """How many bytes of shared memory one block asks for.
 
     ``bytes`` is the best answer, or None with ``error`` saying why there is none. ``lower`` <= truth <= ``upper`` always
     holds (``upper`` None: no bound is known). ``exact`` is only true when every construct on the way was modelled;
-    ``reasons`` names what widened the bounds otherwise, each with its line where known.
+    ``reasons`` names what widened the bounds otherwise, each with its line where known. ``loops`` says where in the program
+    the lifetimes of the buffers lie.
     """
 
     bytes: int | None
@@ -51,6 +61,7 @@ class Estimate:
     reasons: tuple[str, ...] = ()
     error: str | None = None
     seconds: float = 0.0
+    loops: tuple[Loop, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {

@@ -15,7 +15,7 @@ from pathlib import Path
 from smem_lint.allocation.allocate import Allocation, allocate
 from smem_lint.bounds import bounded
 from smem_lint.buffers import reported
-from smem_lint.engines import Estimate, unanswered
+from smem_lint.engines import Estimate, Loop, unanswered
 from smem_lint.pipeline import back_passes, front_passes, pass_named
 from smem_lint.source.modules import Repository
 from smem_lint.specialization import Specialization
@@ -67,12 +67,13 @@ class ModelEngine:
             reason = f"the model failed ({type(error).__name__}: {error}); please report this kernel"
             return bounded(self.front_end(specialization), specialization, reason, time.perf_counter() - started)
         total, buffers = allocation.total, reported(allocation)
+        loops = tuple(Loop(*one) for one in allocation.loops)
         if self._version not in MODELLED:
             reason = f"Triton {_spelled(self._version)} is not modelled; this is what {_spelled(MODELLED[-1])} asks for"
             wide = bounded(self.front_end(specialization), specialization, reason)
             seconds = time.perf_counter() - started
-            return replace(wide, bytes=total, upper=max(total, wide.upper or 0), buffers=buffers, seconds=seconds)
-        return Estimate(total, total, total, True, NAME, buffers, seconds=time.perf_counter() - started)
+            return replace(wide, bytes=total, upper=max(total, wide.upper or 0), buffers=buffers, seconds=seconds, loops=loops)
+        return Estimate(total, total, total, True, NAME, buffers, seconds=time.perf_counter() - started, loops=loops)
 
     def allocation(self, specialization: Specialization, watch: Watcher | None = None) -> Allocation:
         """The allocation of one specialization; ``watch`` sees the program after each pass.

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from smem_lint.allocation.control_flow import lower_control_flow
-from smem_lint.allocation.liveness import buffer_ranges, number_operations
+from smem_lint.allocation.liveness import buffer_ranges, loop_ranges, number_operations
 from smem_lint.allocation.placement import place
 from smem_lint.allocation.scratch import SCRATCH_ALIGNMENT, local_alloc_alignment, local_alloc_bytes, scratch_bytes
 from smem_lint.layout.scratch import scratch_rules
@@ -40,11 +40,15 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class FunctionAllocation:
-    """The buffers of one function, in the compiler's order: allocs, scratch, calls."""
+    """The buffers of one function, in the compiler's order: allocs, scratch, calls.
+
+    ``loops`` are (first operation, behind the last one, source line) of its loops, the outer ones first.
+    """
 
     name: str
     total: int
     buffers: tuple[Buffer, ...]
+    loops: tuple[tuple[int, int, int | None], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,16 @@ class Allocation:
     @property
     def buffers(self) -> tuple[Buffer, ...]:
         """The buffers of the function that needs most (the kernel)."""
-        return max(self.functions, key=lambda function: function.total).buffers if self.functions else ()
+        return self._largest.buffers if self.functions else ()
+
+    @property
+    def loops(self) -> tuple[tuple[int, int, int | None], ...]:
+        """The loops of the same function."""
+        return self._largest.loops if self.functions else ()
+
+    @property
+    def _largest(self) -> FunctionAllocation:
+        return max(self.functions, key=lambda function: function.total)
 
     @cached_property
     def graph(self) -> Any:
@@ -81,8 +94,9 @@ def allocate(module: Module, version: tuple[int, ...] = (3, 8)) -> Allocation:
     for function in _callees_first(module.functions, calls):
         name = function.attrs["name"]
         buffers = _collect(function, module, rules, sizes)
-        sizes[name] = _place(function, buffers)
-        done.append(FunctionAllocation(name, sizes[name], tuple(buffers)))
+        numbers = number_operations(function) if buffers else {}
+        sizes[name] = _place(function, buffers, numbers)
+        done.append(FunctionAllocation(name, sizes[name], tuple(buffers), loop_ranges(function, numbers) if buffers else ()))
     return Allocation(max((entry.total for entry in done if entry.name not in called), default=0), tuple(done))
 
 
@@ -123,10 +137,9 @@ def _collect(function: Op, module: Module, rules: Any, sizes: dict[str, int]) ->
     return [*allocs, *scratch, *calls]
 
 
-def _place(function: Op, buffers: list[Buffer]) -> int:
+def _place(function: Op, buffers: list[Buffer], numbers: dict[Op, int]) -> int:
     if not buffers:
         return 0
-    numbers = number_operations(function)
     ranges = buffer_ranges(function, [buffer.op for buffer in buffers if buffer.kind == "alloc"], numbers)
     for buffer in buffers:
         at = numbers[buffer.op]

@@ -40,6 +40,18 @@ def buffer_ranges(function: Op, allocs: Iterable[Op], numbers: dict[Op, int]) ->
     return ranges
 
 
+def loop_ranges(function: Op, numbers: dict[Op, int]) -> tuple[tuple[int, int, int | None], ...]:
+    """Each loop of a function whose control flow is lowered: from where a jump leads back to, to that jump; and its line."""
+    found: dict[int, tuple[int, int | None]] = {}
+    for block in function.regions[0].blocks:
+        jump = block.terminator
+        for successor in jump.successors:
+            head = numbers[successor.terminator if successor.first is None else successor.first]
+            if head <= numbers[jump]:
+                found[head] = max(found.get(head, (0, None)), (numbers[jump] + 1, jump.line), key=lambda one: one[0])
+    return tuple((start, end, line) for start, (end, line) in sorted(found.items(), key=lambda one: (one[0], -one[1][0])))
+
+
 def _predecessors(function: Op) -> dict[Block, list[Block]]:
     """The blocks from which each block can be entered."""
     found: dict[Block, list[Block]] = {}
