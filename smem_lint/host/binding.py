@@ -14,6 +14,7 @@ from typing import Any
 from smem_lint.host.autotune import Autotune, heuristics_of
 from smem_lint.host.config import Config, Missing, json_value, short_name
 from smem_lint.host.evaluation import Evaluation, Launch
+from smem_lint.host.expressions import item
 from smem_lint.host.kernel_facts import KernelFacts, facts_of
 from smem_lint.host.limits import Raised, Undecided
 from smem_lint.host.outside import bits
@@ -26,6 +27,7 @@ from smem_lint.host.values import (
     Instance,
     Kernel,
     Outside,
+    Spread,
     Symbol,
     Tensor,
     TunedConfig,
@@ -73,7 +75,7 @@ def configs_of_launch(run: Evaluation, launch: Launch, profile: Profile, autotun
 
 def _bind(run: Evaluation, launch: Launch, kernel: Kernel, facts: KernelFacts) -> Bound:
     bound = Bound()
-    for name, value in zip(facts.names, launch.args, strict=False):
+    for name, value in zip(facts.names, _spread_out(run, launch, facts), strict=False):
         bound.values[name] = value
     accepted = set(facts.names)
     for name, value in launch.kwargs.items():
@@ -89,6 +91,22 @@ def _bind(run: Evaluation, launch: Launch, kernel: Kernel, facts: KernelFacts) -
             if name not in bound.options:
                 bound.missing.append(Missing(name, "it may be among arguments that are handed on as a whole", launch.node.lineno))
     return bound
+
+
+def _spread_out(run: Evaluation, launch: Launch, facts: KernelFacts) -> list[Any]:
+    """Positional arguments; one ``*value`` of unknown length is taken to fill what would else be missing."""
+    args = list(launch.args)
+    places = [place for place, value in enumerate(args) if isinstance(value, Spread)]
+    if not places:
+        return args
+    place = places[0]
+    missing = [name for name in facts.names if name not in launch.kwargs and name not in facts.defaults]
+    count = len(missing) - (len(args) - 1)
+    if len(places) > 1 or count < 0:
+        return args[:place]
+    value = args[place].value
+    filled = [item(run, value, index, launch.node.lineno) if isinstance(value, Symbol) else UNKNOWN for index in range(count)]
+    return [*args[:place], *filled, *args[place + 1 :]]
 
 
 class _Shared:
@@ -239,6 +257,8 @@ class _Shared:
     def _by_sizes(self, symbol: Symbol) -> Any:
         path = self.path
         for base in symbol.bases():
+            if base.text.endswith(".dtype") and isinstance(path.value(base), Symbol):
+                path.fix(base, self.profile.pointer([base.text.removesuffix(".dtype")]) or self.profile.model_dtype)
             if base.low is not None and isinstance(path.value(base), Symbol):
                 low, high = path.bounds.get(base.text, (base.low, None))
                 options = [size for size in _SIZES if (low is None or size >= low) and (high is None or size <= high)]

@@ -40,7 +40,8 @@ class Config:
     launches (empty where none was found). ``index`` counts within ``of`` alternatives. ``types`` gives each argument that is
     no constexpr its type as Triton writes it, ``attrs`` its facts. ``tuned`` holds what the list or file itself sets.
     ``assumed`` names the constexprs whose value rests on sizes that a profile gave, not on the host code alone.
-    ``device_name`` is the device that a tuned file is named for. ``when`` says under which assumptions the config is reached; ``guarded`` that a failure to launch is caught.
+    ``device_name`` is the device that a tuned file is named for. ``when`` says under which assumptions the config is
+    reached; ``guarded`` that a failure to launch is caught.
     """
 
     file: str

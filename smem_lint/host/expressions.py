@@ -20,6 +20,7 @@ from smem_lint.host.values import (
     Kernel,
     Outside,
     Scope,
+    Spread,
     Symbol,
     Tensor,
     describe,
@@ -316,7 +317,10 @@ def select(run: Evaluation, index: Symbol, options: list[tuple[Any, Any]]) -> An
 def _slice(run: Evaluation, value: Any, node: ast.Slice, scope: Scope) -> Any:
     parts = [run.definite(run.expr(part, scope)) if part is not None else None for part in (node.lower, node.upper, node.step)]
     if isinstance(value, (Tensor, Symbol)):
-        if isinstance(value, Symbol) and value.text.endswith((".shape", ".size()")):
+        if isinstance(value, Symbol) and value.text.endswith((".shape", ".size()", ".stride()")):
+            low, high, step = parts
+            if step is None and isinstance(high, int) and high >= 0 and (low is None or (isinstance(low, int) and low >= 0)):
+                return tuple(item(run, value, place, 0) for place in range(low or 0, high))
             return Symbol(f"{value.text}[{':'.join('' if part is None else describe(part) for part in parts[:2])}]", value.reason)
         return item(run, value, UNKNOWN, node.lower.lineno if node.lower else 0)
     if isinstance(value, (list, tuple, str, range)) and all(part is None or isinstance(part, int) for part in parts):
@@ -350,15 +354,18 @@ def _call(run: Evaluation, node: ast.Call, scope: Scope) -> Any:
     function = _callee(run, node, scope)
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
-    complete = True
+    complete, spread_open = True, False
     for argument in node.args:
         if isinstance(argument, ast.Starred):
             spread = run.definite(run.expr(argument.value, scope))
+            rank = run.program.rank(run.path, spread.text) if isinstance(spread, Symbol) and spread.text.endswith(".shape") else None
             if isinstance(spread, (list, tuple, range, set)):
                 args.extend(spread)
+            elif rank is not None:
+                args.extend(item(run, spread, place, node.lineno) for place in range(rank))
             else:
-                complete = False
-                args.append(UNKNOWN)
+                spread_open = True
+                args.append(Spread(spread))
         else:
             args.append(run.expr(argument, scope))
     for keyword in node.keywords:
@@ -372,7 +379,9 @@ def _call(run: Evaluation, node: ast.Call, scope: Scope) -> Any:
             complete = False
     if isinstance(function, GridLaunch):
         return run.program.launch(run, function, node, args, kwargs, complete, scope)
-    if not complete:
+    if spread_open:
+        args = args[: next(place for place, value in enumerate(args) if isinstance(value, Spread))]
+    if not complete or spread_open:
         kwargs.setdefault("**", UNKNOWN)
     return run.call(function, args, kwargs, node, scope)
 

@@ -257,7 +257,9 @@ def _argument(run: Evaluation, function: Function, name: str) -> Any:
 
 def _named(run: Evaluation, function: Function) -> dict[str, Any]:
     """Keyword-only arguments that are given."""
-    return {parameter.arg: _argument(run, function, parameter.arg) for parameter in function.node.args.kwonlyargs if parameter.arg in run.given}
+    return {
+        parameter.arg: _argument(run, function, parameter.arg) for parameter in function.node.args.kwonlyargs if parameter.arg in run.given
+    }
 
 
 def _note_default(run: Evaluation, function: Function, name: str) -> None:

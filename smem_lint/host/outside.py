@@ -338,10 +338,16 @@ def _scalar(run: Evaluation, receiver: Any, name: str, args: list[Any], kwargs: 
     if name == "size" and index is not None:
         return run.path.settle(Symbol(f"{label}.shape[{describe(index)}]", f"a size of {label}", line=line, low=1))
     if name == "size":
+        rank = run.program.rank(run.path, label)
+        if rank is not None:
+            return tuple(_scalar(run, receiver, name, [place], {}, line) for place in range(rank))
         return Symbol(f"{label}.shape", f"the shape of {label}", line=line)
     if name == "dim":
-        rank = run.path.notes.get(f"rank {label}")
+        rank = run.program.rank(run.path, label)
         return rank if rank is not None else run.path.settle(Symbol(f"{label}.ndim", f"the rank of {label}", line=line, low=0))
+    rank = run.program.rank(run.path, label) if name == "stride" and index is None else None
+    if rank is not None:
+        return tuple(_scalar(run, receiver, name, [place], {}, line) for place in range(rank))
     text = f"{label}.{name}({describe(index) if index is not None else ''})"
     return run.path.settle(Symbol(text, f"{name} of {label}", line=line, low=low))
 

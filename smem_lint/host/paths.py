@@ -317,6 +317,8 @@ class Path:
         if kind in ("==", "is"):
             if outcome:
                 self.values[subject.text] = constant
+                if isinstance(constant, tuple) and subject.text.endswith(".shape"):
+                    self.notes[f"rank {subject.text.removesuffix('.shape')}"] = len(constant)
             elif isinstance(constant, (int, str, bool, type(None), DType, EnumMember)):
                 self.excluded.setdefault(subject.text, set()).add(constant)
             return

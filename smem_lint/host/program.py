@@ -350,10 +350,17 @@ class Program:
     def normal_index(self, path: Path, label: str, index: Any) -> Any:
         """A negative index of something whose rank is known, counted from the front."""
         if isinstance(index, int) and index < 0:
-            rank = path.notes.get(f"rank {label.removesuffix('.shape').removesuffix('.size()')}")
-            if isinstance(rank, int):
+            rank = self.rank(path, label)
+            if rank is not None:
                 return index + rank
         return index
+
+    @staticmethod
+    def rank(path: Path, label: str) -> int | None:
+        """How many dimensions a tensor has, where the code has said so: by unpacking its shape, or testing ``ndim``."""
+        owner = label.removesuffix(".shape").removesuffix(".size()").removesuffix(".stride()")
+        rank = path.notes.get(f"rank {owner}", path.values.get(f"{owner}.ndim"))
+        return rank if isinstance(rank, int) else None
 
     def bind_import(self, node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
         """Bind what an import names, without looking into it yet."""

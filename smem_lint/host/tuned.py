@@ -156,7 +156,4 @@ def _given(site: Site, entry: Mapping[str, Any], dtype: str, shape: Any) -> dict
 
 def _comes_from(config: Config, entry: Mapping[str, Any]) -> bool:
     """Whether a config is that entry, as far as the options go: other paths may fall back on defaults."""
-    for name in ("num_warps", "num_stages"):
-        if name in entry and config.options.get(name) != entry[name]:
-            return False
-    return True
+    return all(config.options.get(name) == entry[name] for name in ("num_warps", "num_stages") if name in entry)

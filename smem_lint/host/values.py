@@ -198,6 +198,13 @@ class GridLaunch:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """``*value`` among the arguments of a call, where it is not known how many there are."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
 class Outside:
     """Something that an import takes out of the repository, by dotted path."""
 

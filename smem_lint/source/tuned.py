@@ -63,7 +63,8 @@ def tuned_file(file: str, path: Path) -> TunedFile:
     try:
         table = json.loads(source)
     except (ValueError, RecursionError) as error:
-        raise Unreadable(Problem(file, getattr(error, "lineno", 0), f"not valid JSON: {getattr(error, 'msg', 'nested too deeply')}")) from None
+        what = getattr(error, "msg", "nested too deeply")
+        raise Unreadable(Problem(file, getattr(error, "lineno", 0), f"not valid JSON: {what}")) from None
     if not isinstance(table, dict):
         raise Unreadable(Problem(file, 1, "not a table of configs"))
     lines = {match.group(1).decode("utf8", "replace"): source.count(b"\n", 0, match.start(1)) + 1 for match in _KEY.finditer(source)}
