@@ -59,7 +59,7 @@ def test_refused_as_by_the_compiler() -> None:
     ]
     assert len(refused) == 3
     for record in refused:
-        with pytest.raises(KernelError, match="signedness|fp8e4nv is not supported"):
+        with pytest.raises(KernelError, match=r"signedness|fp8e4nv is not supported"):
             build(_repository(), Specialization.from_record(record))
 
 
