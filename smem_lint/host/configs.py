@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from smem_lint.host.program import Program
 from smem_lint.host.tuned import TunedConfigs
 from smem_lint.host.values import Kernel, Scope
 from smem_lint.source.bindings import FunctionEntry
+from smem_lint.source.comments import assumptions
 from smem_lint.source.modules import Repository, SourceModule, jit_kind
 from smem_lint.source.reading import Problem, Unreadable, mentions_triton, read
 from smem_lint.source.tuned import is_tuned_name, tuned_file
@@ -74,6 +76,9 @@ def _file(program: Program, profile: Profile, file: str | Path) -> Iterator[Conf
             (p for f, p in repository.problems.items() if f == name or path.name == Path(f).name), Problem(name, 0, "cannot be read")
         )
         return
+    if b"smem-lint:" in source:
+        stated = {assumption.name: assumption.value for assumption in assumptions(module.text)}
+        profile = replace(profile, assume={**profile.assume, **stated}) if stated else profile
     try:
         if _LAUNCHES.search(source):
             for site in launch_sites(module):
@@ -104,7 +109,7 @@ def configs_of_site(program: Program, site: Site, profile: Profile) -> list[Conf
         if from_callers and not found.configs:
             return from_callers
     if not found.configs:
-        return [unreached(site, found)] if _matters(site, found) else []
+        return [unreached(program, site, found)] if _matters(site, found) else []
     return found.configs
 
 

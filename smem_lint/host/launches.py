@@ -17,7 +17,7 @@ from smem_lint.host.profile import Profile
 from smem_lint.host.program import Program
 from smem_lint.host.values import UNKNOWN, Class, Function, Instance, Kernel, Lazy, Partial, Scope, Symbol
 from smem_lint.source.bindings import FunctionEntry
-from smem_lint.source.modules import SourceModule, dotted_name, jit_kind
+from smem_lint.source.modules import Definition, SourceModule, dotted_name, jit_kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -269,7 +269,18 @@ def _note_default(run: Evaluation, function: Function, name: str) -> None:
         run.path.notes[f"default {name}"] = default
 
 
-def unreached(site: Site, found: Found) -> Config:
+def kernel_of(program: Program, site: Site) -> Kernel | None:
+    """The kernel that a launch names outright."""
+    target = site.node.func.value if isinstance(site.node.func, (ast.Subscript, ast.Attribute)) else None
+    dotted = dotted_name(target)
+    meaning = program.repository.resolve(site.module, dotted) if dotted else None
+    if isinstance(meaning, Definition) and isinstance(meaning.node, ast.FunctionDef):
+        kind = jit_kind(meaning.node, meaning.module, program.repository)
+        return Kernel(meaning.module, meaning.node, kind, Scope(meaning.module)) if kind else None
+    return None
+
+
+def unreached(program: Program, site: Site, found: Found) -> Config:
     """The config of a site that no path led to, or whose kernel is not known: it says what is missing."""
     kernel = ast.unparse(site.node.func.value) if isinstance(site.node.func, (ast.Subscript, ast.Attribute)) else "?"
     reason = found.cut or (
@@ -279,9 +290,18 @@ def unreached(site: Site, found: Found) -> Config:
         if found.raised
         else "no path to this launch was found"
     )
+    named = kernel_of(program, site)
     missing = Missing(found.unknown_kernel or "launch", reason, site.node.lineno)
     return Config(
-        site.module.file, site.node.lineno, site.node.col_offset + 1, kernel[:80], "", 0, "launch", unresolved=(missing,), launch=site.name
+        site.module.file,
+        site.node.lineno,
+        site.node.col_offset + 1,
+        named.name if named is not None else kernel[:80],
+        named.module.file if named is not None else "",
+        named.node.lineno if named is not None else 0,
+        "launch",
+        unresolved=(missing,),
+        launch=site.name,
     )
 
 

@@ -14,12 +14,11 @@ from typing import Any
 
 from smem_lint.host.config import Config, Missing
 from smem_lint.host.kernel_facts import facts_of
-from smem_lint.host.launches import Site, follow, launch_sites
+from smem_lint.host.launches import Site, follow, kernel_of, launch_sites
 from smem_lint.host.profile import Profile
 from smem_lint.host.program import Program
-from smem_lint.host.values import DType, Kernel, Scope, Tensor
+from smem_lint.host.values import DType, Tensor
 from smem_lint.source.bindings import FunctionEntry
-from smem_lint.source.modules import Definition, dotted_name, jit_kind
 from smem_lint.source.reading import mentions_triton
 from smem_lint.source.tuned import TunedEntry, TunedFile
 
@@ -104,17 +103,6 @@ class TunedConfigs:
             kernel = kernel_of(self.program, site)
             if kernel is not None and site.function is not None and names <= facts_of(kernel).constexprs and _takes_config(site.function):
                 yield site
-
-
-def kernel_of(program: Program, site: Site) -> Kernel | None:
-    """The kernel that a launch names outright."""
-    target = site.node.func.value if isinstance(site.node.func, (ast.Subscript, ast.Attribute)) else None
-    dotted = dotted_name(target)
-    meaning = program.repository.resolve(site.module, dotted) if dotted else None
-    if isinstance(meaning, Definition) and isinstance(meaning.node, ast.FunctionDef):
-        kind = jit_kind(meaning.node, meaning.module, program.repository)
-        return Kernel(meaning.module, meaning.node, kind, Scope(meaning.module)) if kind else None
-    return None
 
 
 def _parameters(entry: FunctionEntry) -> list[str]:
