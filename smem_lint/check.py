@@ -243,15 +243,19 @@ def _of_lists(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
 
 
 def _list_facts(members: Sequence[Judged]) -> tuple[Judged | None, dict[str, Any]]:
-    """The entry to show (the smallest where none fits, else the largest), and the facts of one list under one set of conditions."""
-    answered = [one for one in members if one.answered]
+    """The entry to show (the smallest where none fits, else the largest), and the facts of one list under one set of conditions.
+
+    What the list's own pruning drops is never compiled: it is neither dead nor of use.
+    """
+    pruned = {one.config.index for one in members if one.config.pruned}
+    answered = [one for one in members if one.answered and not one.config.pruned]
     if not answered:
         return None, {}
     dead = {one.config.index for one in answered if one.overflows}
     known = {one.config.index for one in answered}
     extreme = (min if dead == known else max)(answered, key=lambda one: one.bytes)
     return extreme, {
-        **_base_facts(extreme), "bytes": extreme.bytes, "of": max(one.config.of for one in members), "evaluated": len(known),
+        **_base_facts(extreme), "bytes": extreme.bytes, "of": max(one.config.of for one in members) - len(pruned), "evaluated": len(known),
         "fitting": len(known - dead), "dead": len(dead), "dead_configs": _spell_indices(dead),
     }  # fmt: skip
 

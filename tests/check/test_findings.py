@@ -164,6 +164,15 @@ def test_a_list_is_not_judged_by_a_part_of_it():
     assert [one.rule for one in unknown] == []
 
 
+def test_what_the_list_prunes_itself_is_not_dead():
+    configs = autotune(64, 128, 256)
+    assert found([configs[0], *(replace(one, pruned=True) for one in configs[1:])], size_of_block) == []
+    (one,) = found([configs[0], configs[1], replace(configs[2], pruned=True)], size_of_block)
+    assert one.message.startswith("1 of the 2 configs of kernel can never launch on sm_120 (#1)")
+    (one,) = found([replace(configs[0], pruned=True), *configs[1:]], size_of_block)
+    assert one.rule == "SMEM003" and one.bytes == 128_000
+
+
 def test_each_set_of_conditions_is_a_list_of_its_own():
     configs = [
         replace(one, when=(case,), types={"x": kind}) for case, kind in (("bf16", "*bf16"), ("fp32", "*fp32")) for one in autotune(64, 90)
