@@ -16,6 +16,7 @@ _SCRATCH = {
 }  # fmt: skip
 
 _COPIES = ("ttg.async_copy_global_to_local", "ttng.async_tma_copy_global_to_local", "ttg.local_store")
+_DOTS = ("tt.dot", "tt.dot_scaled", "ttng.warp_group_dot", "ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled")
 _TRACED = 200
 
 
@@ -31,7 +32,7 @@ def _reported(one: Allocated) -> Buffer:
     origin = _origin(op)
     if kind == "operand" and origin is not op and _element(origin.results[0].type) != _element(op.result.type):
         what += f" (from {_element(origin.results[0].type)})"
-    return Buffer(one.offset, one.size, kind, op.name, what, _name(origin), origin.line or op.line, one.start, one.end)
+    return Buffer(one.offset, one.size, kind, op.name, what, _name(origin), origin.line or op.line, one.start, one.end, _read(op))
 
 
 def _origin(op: Op) -> Op:
@@ -42,6 +43,21 @@ def _origin(op: Op) -> Op:
         return _load_behind(op.operands[0]) or op
     copies = (user for result in op.results for view in result.users for inner in view.results for user in inner.users)
     return next((user for user in copies if user.name in _COPIES), op)
+
+
+def _read(op: Op) -> int | None:
+    """The line of the first dot that reads a buffer, through views, loads from it and casts."""
+    if op.name != "ttg.local_alloc":
+        return None
+    pending, seen = [op], {op}
+    while pending and len(seen) < _TRACED:
+        for user in (user for result in pending.pop(0).results for user in result.users):
+            if user.name in _DOTS:
+                return user.line
+            if user not in seen and not user.regions and not user.successors:
+                seen.add(user)
+                pending.append(user)
+    return None
 
 
 def _load_behind(value: Value) -> Op | None:

@@ -16,7 +16,7 @@ class Buffer:
     ``offset`` and ``size`` are bytes; ``start`` and ``end`` the half-open range of program positions in which it is live.
     ``kind`` is ``staged`` (a pipelined load's ring), ``operand`` (a tile that passes through shared memory), ``scratch``
     (a layout conversion, reduction, scan, …), ``barrier`` or ``call``. ``line`` is the line of the kernel's file that it
-    comes from, where known; ``what`` says it in words, e.g. ``1 x 512x32xfp8e4nv``.
+    comes from, ``read`` that of the dot that reads it, where known; ``what`` says it in words, e.g. ``1 x 512x32xfp8e4nv``.
     """
 
     offset: int
@@ -28,6 +28,7 @@ class Buffer:
     line: int | None = None
     start: int = 0
     end: int = 0
+    read: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}

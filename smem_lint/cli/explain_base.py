@@ -12,7 +12,7 @@ from smem_lint.cli.errors import UsageError
 from smem_lint.cli.scenarios import resolved
 from smem_lint.config import Settings
 from smem_lint.devices import Device
-from smem_lint.explain import changed
+from smem_lint.explain import changed, is_type
 from smem_lint.host.config import Config
 from smem_lint.source.modules import Repository, SourceModule, dotted_name
 from smem_lint.specialization import Specialization
@@ -23,17 +23,17 @@ _POINTER = "*bf16"
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """``assumed`` says, in words, what neither the source nor the command line gave."""
+    """``assumed`` says, in words, what neither the source nor the command line gave; ``declared`` the arguments' own types."""
 
     specialization: Specialization
     assumed: tuple[str, ...]
+    declared: Mapping[str, str]
 
 
 def find_base(
-    path: Path, kernel: str, roots: Sequence[Path], values: Mapping[str, Any], settings: Settings, device: Device,
+    repository: Repository, path: Path, kernel: str, values: Mapping[str, Any], settings: Settings, device: Device,
 ) -> Base:  # fmt: skip
     """The launch of ``kernel`` that agrees with most of ``values``, with ``values`` set; raises UsageError."""
-    repository = Repository(roots)
     file = repository.relative(path)
     module = repository.module(file)
     if module is None:
@@ -50,7 +50,7 @@ def find_base(
     if launched is not None:
         specialization = launched.specialization(device.capability)
         assert specialization is not None
-        return Base(changed(specialization, values), tuple(launched.when))
+        return Base(changed(specialization, values), tuple(launched.when), specialization.signature)
     return _assumed(file, function, names, values, device)
 
 
@@ -99,7 +99,14 @@ def _assumed(file: str, function: ast.FunctionDef, names: Sequence[str], values:
     options = {name: values[name] for name in _OPTIONS if name in values}
     base = Specialization(file, function.name, signature, constexprs, attrs, capability=device.capability)
     note = f"no launch was found: {', '.join(assumed)}, aligned to 16" if assumed else "no launch was found"
-    return Base(changed(base, options), (note,))
+    declared = {name: "constexpr" if name in constant else _declared(name, kind, pointers) for name, kind in signature.items()}
+    return Base(changed(base, options), (note,), declared)
+
+
+def _declared(name: str, kind: str, pointers: set[str]) -> str:
+    if name in pointers:
+        return _POINTER
+    return kind if is_type(kind) else "i32"
 
 
 def _constants(function: ast.FunctionDef) -> tuple[set[str], dict[str, Any]]:

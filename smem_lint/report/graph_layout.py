@@ -1,0 +1,206 @@
+"""Places for the nodes of a dataflow graph: rows from top to bottom, a loop's rows its own, few crossings.
+
+The method is Sugiyama's: longest paths give the rows, invisible nodes carry edges over rows, medians order each row, and the
+neighbours' centres pull the nodes into place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+_SWEEPS = 8
+_PULLS = 24
+_GAP = 0.3
+_DUMMY = 0.2
+Node = Hashable
+
+
+@dataclass
+class Layout:
+    """``rows`` and ``centres`` of each node (row number from the top; units of ``widths`` to the right); ``routes`` of the edges.
+
+    A route is the nodes and invisible nodes that an edge passes, from its start to its end.
+    """
+
+    rows: dict[Node, int] = field(default_factory=dict)
+    centres: dict[Node, float] = field(default_factory=dict)
+    routes: dict[tuple[Node, Node], list[Node]] = field(default_factory=dict)
+
+
+def layout(graph: Any, widths: dict[Node, float]) -> Layout:
+    """Rows and centres for all nodes. ``graph`` has ``loop`` and ``order`` on its nodes, ``carried`` on its edges, and ``loops``."""
+    made = Layout()
+    forward = _forward(graph)
+    _rows(graph, forward, None, 0, made.rows)
+    layers = _layers(forward, made, widths)
+    _order(layers, made)
+    _pull(layers, made, widths)
+    return made
+
+
+def _forward(graph: Any) -> list[tuple[Node, Node]]:
+    """The edges that lead down: not those to a next iteration, nor those that close a circle."""
+    after: dict[Node, list[Node]] = {node: [] for node in graph}
+    for start, end, data in graph.edges(data=True):
+        if not data["carried"]:
+            after[start].append(end)
+    done: set[Node] = set()
+    on_path: set[Node] = set()
+    kept: list[tuple[Node, Node]] = []
+
+    def visit(node: Node) -> None:
+        on_path.add(node)
+        for following in after[node]:
+            if following in on_path:
+                continue
+            kept.append((node, following))
+            if following not in done:
+                visit(following)
+        on_path.discard(node)
+        done.add(node)
+
+    for node in sorted(graph, key=lambda one: graph.nodes[one]["order"]):
+        if node not in done:
+            visit(node)
+    return kept
+
+
+def _rows(graph: Any, edges: Sequence[tuple[Node, Node]], loop: int | None, first: int, rows: dict[Node, int]) -> int:
+    """Rows from ``first`` on for what is in ``loop``, inner loops standing between what comes before and after; the next free row."""
+    inner = {number: _members(graph, number) for number, (outer, _) in graph.graph["loops"].items() if outer == loop}
+    starts = sorted((min(graph.nodes[node]["order"] for node in nodes), number) for number, nodes in inner.items() if nodes)
+    own = [node for node in graph if graph.nodes[node]["loop"] == loop]
+    phases: list[list[Node]] = [[] for _ in range(len(starts) + 1)]
+    reached = _reached(edges, starts, inner)
+    for node in own:
+        order = graph.nodes[node]["order"]
+        phases[max(sum(order > start for start, _ in starts), reached.get(node, 0))].append(node)
+    for index, nodes in enumerate(phases):
+        first = _longest(nodes, edges, first, rows)
+        if index < len(starts):
+            first = _rows(graph, edges, starts[index][1], first, rows)
+    return first
+
+
+def _reached(edges: Sequence[tuple[Node, Node]], starts: Sequence[tuple[int, int]], inner: dict[int, list[Node]]) -> dict[Node, int]:
+    """Of the loops in order, the number of the last one that a node depends on."""
+    found: dict[Node, int] = {}
+    after: dict[Node, list[Node]] = {}
+    for start, end in edges:
+        after.setdefault(start, []).append(end)
+    for index, (_, number) in enumerate(starts, 1):
+        pending, seen = list(inner[number]), set(inner[number])
+        while pending:
+            for node in after.get(pending.pop(), ()):
+                if node not in seen:
+                    seen.add(node)
+                    found[node] = index
+                    pending.append(node)
+    return found
+
+
+def _members(graph: Any, loop: int) -> list[Node]:
+    within = {loop}
+    for number, (outer, _) in sorted(graph.graph["loops"].items()):
+        if outer in within:
+            within.add(number)
+    return [node for node in graph if graph.nodes[node]["loop"] in within]
+
+
+def _longest(nodes: Sequence[Node], edges: Iterable[tuple[Node, Node]], first: int, rows: dict[Node, int]) -> int:
+    """Rows by the longest path within ``nodes``; what has no source there stands right above its first reader."""
+    chosen = set(nodes)
+    inner = [(start, end) for start, end in edges if start in chosen and end in chosen]
+    for node in nodes:
+        rows[node] = first
+    for _ in nodes:
+        moved = False
+        for start, end in inner:
+            if rows[end] <= rows[start]:
+                rows[end], moved = rows[start] + 1, True
+        if not moved:
+            break
+    targets = {end for _, end in inner}
+    for node in nodes:
+        readers = [rows[end] for start, end in inner if start == node]
+        if node not in targets and readers:
+            rows[node] = min(readers) - 1
+    return max((rows[node] for node in nodes), default=first - 1) + 1
+
+
+def _layers(edges: Sequence[tuple[Node, Node]], made: Layout, widths: dict[Node, float]) -> list[list[Node]]:
+    """The nodes of each row, with an invisible one wherever an edge passes."""
+    for start, end in edges:
+        route: list[Node] = [start]
+        for row in range(made.rows[start] + 1, made.rows[end]):
+            between = ("passing", start, row)
+            made.rows[between], widths[between] = row, _DUMMY
+            route.append(between)
+        made.routes[start, end] = [*route, end]
+    layers: list[list[Node]] = [[] for _ in range(max(made.rows.values(), default=0) + 1)]
+    for node, row in made.rows.items():
+        layers[row].append(node)
+    return layers
+
+
+def _neighbours(made: Layout) -> tuple[dict[Node, list[Node]], dict[Node, list[Node]]]:
+    above: dict[Node, list[Node]] = {node: [] for node in made.rows}
+    below: dict[Node, list[Node]] = {node: [] for node in made.rows}
+    for route in made.routes.values():
+        for start, end in zip(route, route[1:], strict=False):
+            if start not in above[end]:
+                above[end].append(start)
+                below[start].append(end)
+    return above, below
+
+
+def _order(layers: list[list[Node]], made: Layout) -> None:
+    above, below = _neighbours(made)
+    for sweep in range(_SWEEPS):
+        down = sweep % 2 == 0
+        near = above if down else below
+        for row in range(1, len(layers)) if down else range(len(layers) - 2, -1, -1):
+            place = {node: index for index, node in enumerate(layers[row - 1 if down else row + 1])}
+            layers[row].sort(key=_median(near, place, {node: index for index, node in enumerate(layers[row])}))
+
+
+def _median(near: dict[Node, list[Node]], place: dict[Node, int], now: dict[Node, int]) -> Callable[[Node], float]:
+    def key(node: Node) -> float:
+        spots = sorted(place[one] for one in near[node] if one in place)
+        return sum(spots) / len(spots) if spots else now[node]
+
+    return key
+
+
+def _pull(layers: list[list[Node]], made: Layout, widths: dict[Node, float]) -> None:
+    for layer in layers:
+        at = -sum(widths[node] + _GAP for node in layer) / 2
+        for node in layer:
+            made.centres[node] = at + widths[node] / 2
+            at += widths[node] + _GAP
+    above, below = _neighbours(made)
+    for pull in range(_PULLS):
+        for layer in layers if pull % 2 == 0 else reversed(layers):
+            wanted = {node: _centre([*above[node], *below[node]], made.centres, node) for node in layer}
+            _settle(layer, wanted, made.centres, widths)
+
+
+def _centre(near: Sequence[Node], centres: dict[Node, float], node: Node) -> float:
+    return sum(centres[one] for one in near) / len(near) if near else centres[node]
+
+
+def _settle(layer: Sequence[Node], wanted: dict[Node, float], centres: dict[Node, float], widths: dict[Node, float]) -> None:
+    """As near to what is wanted as the order and the widths allow: from the left, then back from the right, and the middle of both."""
+    left: list[float] = []
+    for index, node in enumerate(layer):
+        least = left[-1] + (widths[layer[index - 1]] + widths[node]) / 2 + _GAP if left else wanted[node]
+        left.append(max(wanted[node], least))
+    right: list[float] = [0.0] * len(layer)
+    for index in range(len(layer) - 1, -1, -1):
+        node = layer[index]
+        most = right[index + 1] - (widths[layer[index + 1]] + widths[node]) / 2 - _GAP if index + 1 < len(layer) else wanted[node]
+        right[index] = min(wanted[node], most)
+    for node, a, b in zip(layer, left, right, strict=True):
+        centres[node] = (a + b) / 2

@@ -1,0 +1,135 @@
+"""``explain --plot``: bytes by ``num_stages``, a line for each value that is swept, the devices' limits as lines across."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from smem_lint.devices import Device
+from smem_lint.explain import STAGES, Explanation, Row
+from smem_lint.report.drawing import LIMITS, LINES, new_figure, save
+from smem_lint.report.explanation import value_text
+
+_MOST_LINES = 12
+
+
+def curves(found: Explanation) -> list[tuple[str, tuple[Row, ...]]]:
+    """The lines to draw: one for each value of each sweep, else that of the base alone; lines that coincide are one."""
+    lines = [
+        (f"{cross.sweep.label} = {value_text(value)}", rows)
+        for cross in found.crosses
+        for value, rows in zip(cross.sweep.values, cross.rows, strict=True)
+    ]
+    together: dict[Any, tuple[str, tuple[Row, ...]]] = {}
+    for label, rows in lines or [(found.base.specialization.kernel, found.tables[STAGES])]:
+        shape = _shape(rows)
+        together[shape] = (f"{together[shape][0]}; {label}" if shape in together else label, rows)
+    return list(together.values())
+
+
+def plot(found: Sequence[Explanation], file: Path) -> None:
+    """Draw to an ``.svg`` or ``.png`` file. Raises NotDrawn, OSError."""
+    figure = new_figure(8.4, 5.0)
+    axes = figure.add_subplot()
+    first = found[0]
+    drawn = _all_curves(found)[:_MOST_LINES]
+    tops = [row.estimate.bytes for _, rows in drawn for row in rows if row.estimate.bytes is not None]
+    below = _crowded(drawn, max([*tops, first.device.optin]))
+    for index, (label, rows) in enumerate(drawn):
+        _curve(axes, label, rows, first.device, LINES[index % len(LINES)], below)
+    axes.scatter([], [], color="#5b6770", marker="X", s=64, label=f"over the limit of {first.device.target}")
+    stages = sorted({row.specialization.num_stages for one in found for _, rows in curves(one) for row in rows})
+    axes.set_xticks(stages)
+    axes.set_xlim(min(stages) - 0.25, max(stages) + 0.25)
+    _limits(axes, [one.device for one in found], max(tops, default=1))
+    axes.set_ylim(0, max([*tops, first.device.optin]) * 1.14)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value / 1024:,.0f} KiB")
+    axes.yaxis.set_major_locator(_kibibytes(max([*tops, first.device.optin])))
+    axes.set_xlabel("num_stages")
+    axes.set_ylabel("shared memory of one block")
+    title = first.base.specialization.kernel + (f", {first.device.target}" if len(found) == 1 else "")
+    axes.set_title(_plain(title), loc="left", weight="bold")
+    axes.grid(axis="y", color="#d7dae0", linewidth=0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="best", frameon=True, framealpha=0.92, edgecolor="#d7dae0", fontsize=9)
+    save(figure, file)
+
+
+def _all_curves(found: Sequence[Explanation]) -> list[tuple[str, tuple[Row, ...]]]:
+    """Those of the first device, and of each other one that differs from it."""
+    lines = curves(found[0])
+    known = {_shape(rows) for _, rows in lines}
+    for one in found[1:]:
+        for label, rows in curves(one):
+            if _shape(rows) not in known:
+                known.add(_shape(rows))
+                lines.append((f"{label} ({one.device.target})", rows))
+    return lines
+
+
+def _shape(rows: Sequence[Row]) -> tuple[tuple[int, int | None], ...]:
+    return tuple((row.specialization.num_stages, row.estimate.bytes) for row in rows)
+
+
+def _crowded(drawn: Sequence[tuple[str, Sequence[Row]]], top: int) -> set[tuple[int, int]]:
+    """The points with another right above them: their numbers go below."""
+    points: dict[int, list[int]] = {}
+    for _, rows in drawn:
+        for row in rows:
+            if row.estimate.bytes is not None:
+                points.setdefault(row.specialization.num_stages, []).append(row.estimate.bytes)
+    pairs = ((x, lower, upper) for x, ys in points.items() for lower, upper in itertools.pairwise(sorted(set(ys))))
+    return {(x, lower) for x, lower, upper in pairs if upper - lower < 0.05 * top}
+
+
+def _curve(axes: Any, label: str, rows: Sequence[Row], device: Device, color: str, below: set[tuple[int, int]]) -> None:
+    points = [(row.specialization.num_stages, row.estimate.bytes, row) for row in rows if row.estimate.bytes is not None]
+    if not points:
+        return
+    axes.plot([x for x, _, _ in points], [y for _, y, _ in points], color=color, linewidth=1.8, label=_plain(label), zorder=3)
+    for x, y, row in points:
+        over = row.fits(device) is False
+        style = {"marker": "X", "s": 64} if over else {"marker": "o", "s": 34}
+        axes.scatter([x], [y], color=color, edgecolor="white", linewidth=0.7, zorder=4, **style)
+        place: dict[str, Any] = {"xytext": (0, -7), "va": "top"} if (x, y) in below else {"xytext": (0, 7), "va": "bottom"}
+        axes.annotate(f"{y:,}", (x, y), textcoords="offset points", ha="center", fontsize=8, color=color, zorder=5, **place)
+
+
+def _limits(axes: Any, devices: Sequence[Device], top: int) -> None:
+    """A line for each distinct limit; those that are far above all that is asked for are only told."""
+    known: dict[int, list[str]] = {}
+    for device in devices:
+        known.setdefault(device.optin, []).append(device.target)
+    above = []
+    for index, (limit, targets) in enumerate(sorted(known.items(), key=lambda one: one[1][0] != devices[0].target)):
+        text = f"{', '.join(dict.fromkeys(targets))}: {limit:,} B"
+        if index and limit > 1.1 * max(top, devices[0].optin):
+            above.append(text)
+            continue
+        color = LIMITS[index % len(LIMITS)]
+        axes.axhline(limit, color=color, linewidth=1.3, linestyle=(0, (5, 2)), zorder=2)
+        place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        axes.annotate(text, (0.005, limit), (0, 3), color=color, fontsize=8.5, **place)
+        if index == 0:
+            axes.axhspan(limit, 10 * limit + 10 * top, color=color, alpha=0.06, zorder=0)
+    if above:
+        axes.annotate(
+            "above this picture: " + "; ".join(above), (1, 1.0), (0, -4), xycoords="axes fraction", textcoords="offset points",
+            ha="right", va="top", fontsize=8, color="#5b6770",
+        )  # fmt: skip
+
+
+def _kibibytes(top: int) -> Any:
+    from matplotlib.ticker import MultipleLocator
+
+    step = 1024
+    while top / step > 9:
+        step *= 2
+    return MultipleLocator(step)
+
+
+def _plain(text: str) -> str:
+    """Text that matplotlib shall not read as formulas."""
+    return text.replace("$", r"\$")
