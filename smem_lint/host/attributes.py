@@ -166,7 +166,7 @@ def _symbol(run: Evaluation, value: Symbol, name: str, line: int) -> Any:
     known = platform.attribute(run.program.target, name)
     if known is not UNKNOWN:
         return known
-    if name in run.program.METHOD_NAMES:
+    if name in run.program.METHOD_NAMES or name == "bit_length":
         return Bound(value, name)
     low = 0 if name in ("ndim", "itemsize", "nbytes") else None
     return Symbol(f"{value.text}.{name}", value.reason or f"{value.text} is not known", line=line, low=low)

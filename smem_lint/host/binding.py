@@ -8,7 +8,7 @@ a parameter annotated with a scalar type has that type.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smem_lint.host.autotune import Autotune, heuristics_of
@@ -16,7 +16,7 @@ from smem_lint.host.config import Config, Missing, json_value, short_name
 from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.expressions import item
 from smem_lint.host.kernel_facts import KernelFacts, facts_of
-from smem_lint.host.limits import Raised, Undecided
+from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.outside import bits
 from smem_lint.host.profile import Profile
 from smem_lint.host.values import (
@@ -70,7 +70,51 @@ def configs_of_launch(run: Evaluation, launch: Launch, profile: Profile, autotun
     bound = _bind(run, launch, kernel, facts)
     entries: list[TunedConfig | None] = list(autotune.configs) if autotune is not None and autotune.configs is not None else [None]
     shared = _Shared(run, launch, kernel, facts, profile, bound)
-    return [shared.config(entry, place, len(entries), autotune) for place, entry in enumerate(entries)]
+    made = [shared.config(entry, place, len(entries), autotune) for place, entry in enumerate(entries)]
+    kept = kept_configs(run, launch, facts, autotune) if autotune is not None else None
+    if kept is None:
+        return made
+    return [
+        config if any(entry is one for one in kept) else replace(config, pruned=True) for config, entry in zip(made, entries, strict=True)
+    ]
+
+
+def kept_configs(run: Evaluation, launch: Launch, facts: KernelFacts, autotune: Autotune) -> list[Any] | None:
+    """The entries that the kernel's own early pruning keeps for this launch; None where there is none, or it is not known.
+
+    Triton 3.8.0, ``runtime/autotuner.py``: the function gets the list, the positional arguments by name, and the rest.
+    """
+    if autotune.prune is None or not autotune.configs:
+        return None
+    run.path.frozen += 1
+    supposed = _suppose_large(run, (*launch.args, *launch.kwargs.values()))
+    try:
+        table = run.definite(run.expr(autotune.prune, autotune.kernel.scope))
+        function = table.get("early_config_prune") if isinstance(table, dict) else None
+        if function is None:
+            return None
+        named = {name: run.path.settle(value) for name, value in zip(facts.names, launch.args, strict=False)}
+        rest = {name: run.path.settle(value) for name, value in launch.kwargs.items()}
+        kept = run.definite(run.call(function, (list(autotune.configs), named), rest, None, autotune.kernel.scope))
+    except (Undecided, Raised, TooMuch):
+        return None
+    finally:
+        run.path.frozen -= 1
+        for text in supposed:
+            del run.path.values[text]
+    return kept if isinstance(kept, list) and kept else None
+
+
+def _suppose_large(run: Evaluation, values: tuple[Any, ...]) -> list[str]:
+    """Give sizes that are still open the largest value that the path allows, for pruning by size to keep what it may keep."""
+    texts: list[str] = []
+    for value in values:
+        for base in value.bases() if isinstance(value, Symbol) else ():
+            if base.low is not None and isinstance(run.path.value(base), Symbol):
+                _, high = run.path.bounds.get(base.text, (None, None))
+                run.path.values[base.text] = high if high is not None else _SIZES[0]
+                texts.append(base.text)
+    return texts
 
 
 def _bind(run: Evaluation, launch: Launch, kernel: Kernel, facts: KernelFacts) -> Bound:

@@ -89,6 +89,8 @@ def _call_bound(run: Evaluation, bound: Bound, args: Sequence[Any], kwargs: Mapp
         if name in ("run", "warmup") and node is not None:
             return run.program.launch(run, GridLaunch(receiver, None), node, list(args), dict(kwargs), True, scope, method=name)
         return unknown_call(f"{receiver.name}.{name}", args, kwargs, node)
+    if isinstance(receiver, Symbol) and name == "bit_length":
+        return builtin.pure(run, "bit_length", int.bit_length, [receiver], node)
     if isinstance(receiver, (Tensor, Symbol)):
         known = platform.method(run.program.target, describe(receiver), name, args)
         if known is not UNKNOWN:

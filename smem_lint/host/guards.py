@@ -1,0 +1,141 @@
+"""Hand-written guards: limits of shared memory written as numbers, and capability tests that stand in for asking the device.
+
+What is found is where they stand and what they say; whether one is wrong for a config, the estimates tell.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+from smem_lint.devices import devices
+from smem_lint.source.modules import SourceModule, jit_kind
+
+_MEMORY = re.compile(r"smem|shared_?mem|shmem|sram|max_shared|optin|opt_in", re.IGNORECASE)
+_CAPABILITY = re.compile(r"capab|compute_cap|\bcc\b|sm_version|sm_arch|cuda_arch|\bmajor\b|device_arch|\bSM\b", re.IGNORECASE)
+_ONE_GENERATION = re.compile(r"hopper|sm_?9\d|sm_?10\d|datacenter", re.IGNORECASE)
+_CAPABILITY_CALLS = re.compile(r"has_device_capability|is_device_capability_at_least|is_sm\d+_or_later")
+_SIZES = re.compile(r"stage|BLOCK|block|tile|config|warps", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class HardCoded:
+    """A number that stands for what the device should be asked. ``line`` and ``column`` count from 1.
+
+    ``kind`` is ``limit`` (bytes) or ``capability``; ``value`` the number (a capability times ten); ``text`` the expression.
+    """
+
+    file: str
+    line: int
+    column: int
+    kind: str
+    value: int
+    text: str
+    message: str
+
+
+def hard_coded(module: SourceModule) -> Iterator[HardCoded]:
+    """Literal limits and capability tests in a module's host code that decide sizes, stages or configs."""
+    kernels = {
+        id(entry.node) for entry in module.functions if entry.node.decorator_list and jit_kind(entry.node, module, module.repository)
+    }
+    stack: list[ast.AST] = [module.tree]
+    while stack:
+        node = stack.pop()
+        if id(node) in kernels:
+            continue
+        if isinstance(node, ast.Compare):
+            yield from _comparison(module, node)
+        elif isinstance(node, ast.If) and _decides_sizes(node.body + node.orelse):
+            yield from _capability_tests(module, node.test)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _ONE_GENERATION.search(node.targets[0].id):
+            yield from _capability_tests(module, node.value)
+        elif isinstance(node, ast.IfExp) and _decides_sizes([node]):
+            yield from _capability_tests(module, node.test)
+        stack.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+@cache
+def limits() -> dict[int, str]:
+    """Numbers of bytes that are the shared memory of some device, with the device's name."""
+    table: dict[int, str] = {49_152: "the static limit of every device"}
+    for device in devices():
+        table.setdefault(device.optin, f"the opt-in limit of {device.target}")
+        table.setdefault(device.per_sm, f"the shared memory of a multiprocessor of {device.target}")
+    return table
+
+
+def _comparison(module: SourceModule, node: ast.Compare) -> Iterator[HardCoded]:
+    sides = [node.left, *node.comparators]
+    for side in sides:
+        value = constant(side)
+        if value in limits() and any(other is not side and constant(other) is None for other in sides):
+            around = ast.unparse(node)
+            if value < 99_000 and not _MEMORY.search(around):
+                continue
+            yield HardCoded(module.file, side.lineno, side.col_offset + 1, "limit", value, around,
+                            f"{ast.unparse(side)} in `{around[:80]}` is {limits()[value]}")  # fmt: skip
+
+
+def _capability_tests(module: SourceModule, test: ast.expr) -> Iterator[HardCoded]:
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.GtE, ast.Gt)):
+            asked = _capability(node.comparators[0])
+            text = ast.unparse(node)
+            if asked is not None and asked >= 90 and _CAPABILITY.search(ast.unparse(node.left)):
+                yield _capability_fact(module, node, asked, text)
+        elif isinstance(node, ast.Call) and node.args and _CAPABILITY_CALLS.search(ast.unparse(node.func)):
+            asked = _capability(node.args[0])
+            if asked is not None and asked >= 90:
+                yield _capability_fact(module, node, asked, ast.unparse(node))
+
+
+def _capability_fact(module: SourceModule, node: ast.expr, asked: int, text: str) -> HardCoded:
+    less = [device.target for device in devices() if device.capability >= asked and device.optin < 200_000]
+    return HardCoded(module.file, node.lineno, node.col_offset + 1, "capability", asked, text,
+                     f"`{text[:80]}` also holds for {', '.join(less[-2:])}, which have less shared memory")  # fmt: skip
+
+
+def _decides_sizes(body: list[ast.stmt] | list[ast.expr] | list[ast.IfExp]) -> bool:
+    """Whether code assigns or passes what a config is made of."""
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and _SIZES.search(node.id):
+                return True
+            if isinstance(node, ast.keyword) and node.arg and _SIZES.search(node.arg):
+                return True
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"BLOCK\w*|num_(stages|warps)", node.value):
+                return True
+    return False
+
+
+def constant(node: ast.expr) -> int | None:
+    """An integer written as a literal, or as products, sums and shifts of literals (``227 * 1024``)."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, int) and not isinstance(node.value, bool) else None
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.Add, ast.Sub, ast.LShift)):
+        left, right = constant(node.left), constant(node.right)
+        if left is None or right is None or abs(left) > 1 << 40 or abs(right) > 1 << 40:
+            return None
+        if isinstance(node.op, ast.Mult):
+            return left * right
+        if isinstance(node.op, ast.LShift):
+            return left << right if 0 <= right <= 40 else None
+        return left + right if isinstance(node.op, ast.Add) else left - right
+    return None
+
+
+def _capability(node: ast.expr) -> int | None:
+    """A capability times ten: ``(9, 0)``, ``9``, ``90`` or ``9.0``."""
+    if isinstance(node, ast.Tuple) and node.elts:
+        parts = [constant(part) for part in node.elts[:2]]
+        return None if parts[0] is None else parts[0] * 10 + (parts[1] if len(parts) > 1 and parts[1] is not None else 0)
+    if isinstance(node, ast.Constant) and isinstance(node.value, float):
+        return round(node.value * 10)
+    value = constant(node)
+    if value is None:
+        return None
+    return value * 10 if 7 <= value <= 13 else value if 70 <= value <= 130 else None
