@@ -96,7 +96,7 @@ def test_records_in_place_of_host_code(lint, project):
         "num_stages": 2,
     }
     (project / "r.jsonl").write_text(json.dumps(record) + "\n")
-    assert as_json(lint, "--records", "r.jsonl", "--select", "SMEM001") == (1, [("kernels.py", 1, "SMEM001", 131072)])
+    assert as_json(lint, "--records", "r.jsonl", "--select", "SMEM001") == (1, [("kernels.py", 6, "SMEM001", 131072)])
 
 
 @pytest.mark.parametrize(
