@@ -127,6 +127,8 @@ class Scope:
             return FunctionRef(value.name, value.module, value.node, "namedtuple")
         if isinstance(value, host.Symbol):
             raise Unsupported(f"the global {name}: {value.reason}" if value.reason else f"the value of the global {name}")
+        if value is host.UNKNOWN:
+            raise Unsupported(f"the value of the global {name}")
         raise Unsupported(f"the global {name}, a {type(value).__name__}")
 
     def _function(self, node: ast.FunctionDef, module: SourceModule, ordinary: bool = False) -> Any:
