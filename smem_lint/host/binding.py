@@ -411,6 +411,11 @@ class _Shared:
     def _pointer(self, name: str, value: Any, types: dict[str, str], attrs: dict[str, dict[str, int]]) -> None:
         names = self._names(name, value)
         dtype = self.path.settle(value.dtype) if isinstance(value, Tensor) else self._symbol_type(value)
+        if not isinstance(dtype, DType) and name in self.facts.integers and not self.profile.is_cache(names):
+            types[name] = f"*{self.facts.integers[name]}"
+            if name not in self.facts.not_specialized and name not in self.facts.not_aligned:
+                attrs[name] = {"tt.divisibility": 16}
+            return
         if self.profile.is_cache(names) and self.facts.mentions_fp8 and not isinstance(dtype, DType):
             dtype = self._cache_type(name, value, dtype)
         if not isinstance(dtype, DType):

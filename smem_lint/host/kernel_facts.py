@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from smem_lint.host.kernel_types import integer_pointers
 from smem_lint.host.values import Kernel
 from smem_lint.source.modules import dotted_name
 
@@ -22,7 +24,10 @@ _ACCESSES = frozenset({"load", "store", "make_block_ptr", "make_tensor_descripto
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """Parameters in order. ``annotated`` gives a scalar's type where the kernel states it; ``pointers`` are certain."""
+    """Parameters in order. ``annotated`` gives a scalar's type where the kernel states it; ``pointers`` are certain.
+
+    ``integers`` are pointers whose elements the kernel treats as integers, with the likeliest type.
+    """
 
     names: tuple[str, ...]
     constexprs: frozenset[str]
@@ -33,6 +38,7 @@ class KernelFacts:
     mentions_fp8: bool
     not_specialized: frozenset[str]
     not_aligned: frozenset[str]
+    integers: Mapping[str, str]
 
 
 def facts_of(kernel: Kernel) -> KernelFacts:
@@ -57,7 +63,7 @@ def _facts(node: ast.FunctionDef) -> KernelFacts:
     unspecialized, unaligned = _jit_options(node, names)
     return KernelFacts(
         names, frozenset(constexprs), annotated, defaults, _pointers(node, frozenset(names)), _tested_for_none(node), _expects_fp8(node),
-        unspecialized, unaligned,
+        unspecialized, unaligned, integer_pointers(node, names),
     )  # fmt: skip
 
 
