@@ -89,6 +89,8 @@ def _kind(one: Allocated) -> tuple[str, str]:
         return "barrier", f"{shape} mbarrier"
     if op.operands:
         return "operand", f"{shape} {_element(type_)}"
+    if not any(user.name in ("ttg.memdesc_index", "ttg.memdesc_subslice") for user in op.result.users):
+        return "staged", f"{shape} {_element(type_)}"
     return "staged", f"{type_.shape[0]} x {'x'.join(map(str, type_.shape[1:]))} {_element(type_)}"
 
 

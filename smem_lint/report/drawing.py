@@ -15,7 +15,7 @@ class NotDrawn(Exception):
     """A picture that cannot be made; the message says why, in one line."""
 
 
-def new_figure(width: float, height: float, layout: str | None = "constrained") -> Any:
+def new_figure(width: float, height: float, layout: Any = "constrained") -> Any:
     """An empty figure of so many inches, without any display. Raises NotDrawn where matplotlib is not installed."""
     try:
         from matplotlib import rcParams

@@ -21,7 +21,7 @@ from smem_lint.model import ModelEngine
 from smem_lint.report.explanation import code_at, describe
 from smem_lint.specialization import Specialization
 from smem_lint.tile.ir import Module, Op, Value
-from smem_lint.tile.types import MemDesc, Tensor
+from smem_lint.tile.types import MemDesc, Scalar, Tensor
 
 _KINDS = {
     "tt.load": "load", "tt.descriptor_load": "load", "tt.descriptor_gather": "load", "ttg.async_copy_global_to_local": "load",
@@ -31,7 +31,7 @@ _KINDS = {
     "tt.atomic_rmw": "atomic", "tt.atomic_cas": "atomic", "tt.gather": "gather", "tt.histogram": "histogram", "tt.call": "call",
 }  # fmt: skip
 _WRITES = {
-    "ttg.async_copy_global_to_local": 1, "ttng.async_tma_copy_global_to_local": -2, "ttg.local_store": 1, "ttng.async_tma_gather": -2,
+    "ttg.async_copy_global_to_local", "ttng.async_tma_copy_global_to_local", "ttg.local_store", "ttng.async_tma_gather",
 }  # fmt: skip
 _LOOPS = ("scf.for", "scf.while")
 Key = tuple[Any, ...]
@@ -83,9 +83,10 @@ def _add_nodes(graph: Any, reading: _Reading, allocation: Allocation, source: Se
             continue
         kind = kind or (buffer.kind if buffer is not None else "")
         line = buffer.line if buffer is not None and kind in ("staged", "operand") else op.line
-        key: Key = (kind, line, _shape(op), buffer.offset if buffer is not None else None)
+        loop = reading.places[op] if buffer is not None else reading.home(op)
+        key: Key = (kind, line, _shape(op), loop, raw.start if raw is not None else None)
         keys[op] = key
-        _add(graph, key, kind, line, op, buffer, reading.places[op], source)
+        _add(graph, key, kind, line, op, buffer, loop, source)
         if buffer is not None and held is not None and buffer in held.buffers:
             graph.nodes[key]["peak"] = True
     return keys
@@ -95,9 +96,6 @@ def _add(
     graph: Any, key: Key, kind: str, line: int | None, op: Op, buffer: Buffer | None, loop: int | None, source: Sequence[str]
 ) -> None:
     if key in graph:
-        known = graph.nodes[key]
-        if loop is not None and (known["loop"] is None or known["kind"] == "load"):
-            known["loop"] = loop
         return
     label = describe(buffer) if buffer is not None and kind == buffer.kind else f"{kind} {_shape(op)}".strip()
     graph.add_node(
@@ -122,6 +120,8 @@ class _Reading:
     module: Module
     loops: dict[int, tuple[int | None, int | None]] = field(default_factory=dict)
     places: dict[Op, int | None] = field(default_factory=dict)
+    _twins: dict[Key, list[tuple[int, Op, int | None]]] = field(default_factory=dict)
+    _conversions: set[Op] | None = None
 
     def __post_init__(self) -> None:
         self._walk(self.module.kernel, None)
@@ -139,19 +139,38 @@ class _Reading:
                     else:
                         self._walk(op, loop)
 
+    def home(self, op: Op) -> int | None:
+        """The loop that an operation belongs to: its own, or the nearest one from which the pipeliner peeled it off."""
+        if not self._twins:
+            for index, (one, loop) in enumerate(self.places.items()):
+                if one.name in _KINDS:
+                    self._twins.setdefault((one.name, one.line, _shape(one)), []).append((index, one, loop))
+        twins = self._twins[op.name, op.line, _shape(op)]
+        here = next(index for index, one, _ in twins if one is op)
+        own = self.places[op]
+        inner = [(index < here, abs(index - here), loop) for index, _, loop in twins if loop is not None and self._within(loop, own)]
+        return min(inner)[2] if inner else own
+
+    def _within(self, loop: int | None, outer: int | None) -> bool:
+        """Whether ``loop`` lies in ``outer`` and is not it."""
+        while loop is not None:
+            loop = self.loops[loop][0]
+            if loop == outer:
+                return True
+        return False
+
     def edges(self) -> Iterator[tuple[Op, Op, bool]]:
         """(from, to, carried): from each operation of the graph to those that read what it makes."""
         for op in self.places:
+            values = [value for value in op.operands if not _is_barrier(value)]
             if op.name in _WRITES:
-                target = op.operands[_WRITES[op.name]]
-                for alloc, _ in self._sources(target):
+                targets = [value for value in values if isinstance(value.type, MemDesc)]
+                values = [value for value in values if value not in targets]
+                for alloc in (alloc for target in targets for alloc, _ in self._sources(target)):
                     if op.name == "ttg.local_store":
-                        yield from ((start, alloc, carried) for start, carried in self._sources(op.operands[0]))
+                        yield from ((start, alloc, carried) for start, carried in self._sources(values[0]))
                     else:
                         yield op, alloc, False
-                values = [value for value in op.operands if value is not target]
-            else:
-                values = op.operands
             if op.name in _KINDS or op.name in ("ttg.local_alloc", "ttg.convert_layout"):
                 for value in values:
                     yield from ((start, op, carried) for start, carried in self._sources(value))
@@ -179,12 +198,16 @@ class _Reading:
 
     @property
     def _converting(self) -> set[Op]:
-        if not hasattr(self, "_conversions"):
+        if self._conversions is None:
             from smem_lint.allocation.scratch import scratch_bytes
 
             ops = (op for op in self.places if op.name == "ttg.convert_layout")
             self._conversions = {op for op in ops if scratch_bytes(op, self.module.capability)}
         return self._conversions
+
+
+def _is_barrier(value: Value) -> bool:
+    return isinstance(value.type, MemDesc) and value.type.element is Scalar("i64") and value.type.shape[-1] == 1
 
 
 def _before(value: Value) -> Iterator[tuple[Value, bool]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -39,8 +40,8 @@ def picture(graph: Any, file: Path, title: str) -> None:
     widths: dict[Any, float] = {node: max(map(len, text)) * _CHARACTER + 0.24 for node, text in texts.items()}
     made = layout(graph, widths)
     boxes = _loops(graph, made, widths)
-    left = min([made.centres[node] - widths[node] / 2 for node in graph] + [box[0] for box in boxes.values()], default=0.0) - _MARGIN
-    right = max([made.centres[node] + widths[node] / 2 for node in graph] + [box[1] for box in boxes.values()], default=4.0) + _MARGIN
+    left = min([made.centres[node] - widths[node] / 2 for node in made.centres] + [box[0] for box in boxes.values()], default=0.0) - _MARGIN
+    right = max([made.centres[node] + widths[node] / 2 for node in made.centres] + [box[1] for box in boxes.values()], default=4.0) + _MARGIN
     right = max(right, left + 6.2)
     bottom = (max(made.rows.values(), default=0) + 0.5) * _STEP + 0.75
     figure = new_figure(right - left, bottom + 0.75, layout=None)
@@ -49,7 +50,7 @@ def picture(graph: Any, file: Path, title: str) -> None:
     axes.set_ylim(bottom, -1.1 + 0.35)
     axes.set_axis_off()
     axes.text(left + _MARGIN, -0.52, _plain(f"{title}: {graph.graph['total']:,} B"), size=11, weight="bold", color=_INK, va="center")
-    for number, box in boxes.items():
+    for number, box in sorted(boxes.items()):
         _loop(axes, box, graph.graph["loops"][number][1])
     _edges(axes, graph, made, widths)
     for node, data in graph.nodes(data=True):
@@ -127,7 +128,7 @@ def _arrow(axes: Any, points: list[tuple[float, float]], color: str, style: Any)
     from matplotlib.path import Path as Curve
 
     vertices, codes = [points[0]], [int(Curve.MOVETO)]
-    for (x0, y0), (x1, y1) in zip(points, points[1:], strict=False):
+    for (x0, y0), (x1, y1) in itertools.pairwise(points):
         middle = (y1 - y0) * 0.5
         vertices += [(x0, y0 + middle), (x1, y1 - middle), (x1, y1)]
         codes += [int(Curve.CURVE4)] * 3

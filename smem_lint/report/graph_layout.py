@@ -6,6 +6,7 @@ neighbours' centres pull the nodes into place.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -149,7 +150,7 @@ def _neighbours(made: Layout) -> tuple[dict[Node, list[Node]], dict[Node, list[N
     above: dict[Node, list[Node]] = {node: [] for node in made.rows}
     below: dict[Node, list[Node]] = {node: [] for node in made.rows}
     for route in made.routes.values():
-        for start, end in zip(route, route[1:], strict=False):
+        for start, end in itertools.pairwise(route):
             if start not in above[end]:
                 above[end].append(start)
                 below[start].append(end)
