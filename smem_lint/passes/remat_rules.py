@@ -104,10 +104,10 @@ def can_take_result_encoding(op: Op, encoding: Encoding) -> bool:
         return not isinstance(encoding, Mma) or op.operands[0].type.encoding is encoding
     if name == "tt.cat":
         operand, result = op.operands[0].type, op.results[0].type
-        return cat_encoding_is_legal(operand.encoding, operand.shape, encoding, result.shape)  # type: ignore[arg-type]
+        return cat_encoding_is_legal(operand.encoding, operand.shape, encoding, result.shape)
     if name == "tt.reshape":
         if not op.attrs.get("allow_reorder") or op.attrs.get("efficient_layout"):
             return False
         operand, result = op.operands[0].type, op.results[0].type
-        return not view_is_expensive(operand.encoding, operand.shape, encoding, result.shape)  # type: ignore[arg-type]
+        return not view_is_expensive(operand.encoding, operand.shape, encoding, result.shape)
     return name in _ANY_RESULT

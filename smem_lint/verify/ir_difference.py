@@ -14,9 +14,12 @@ _ATTRIBUTES = (
     "axis", "order", "predicate", "start", "end", "inputPrecision", "num", "segments", "callee", "symbol", "rmw_op", "allow_reorder",
     "efficient_layout", "tt.num_stages", "tt.latency", "loop.stage", "loop.cluster", "tt.loop_unroll_factor", "tt.flatten",
     "tt.warp_specialize", "tt.divisibility", "tt.contiguity", "tt.constancy", "propagateNan", "maxNumImpreciseAcc", "contiguity",
-    "tt.scheduled_max_stage", "tt.self_latency", "unsigned", "noinline", "visibility", "allocation.offset", "reverse", "packed_element", "offsets",
+    "tt.scheduled_max_stage", "tt.self_latency", "unsigned", "noinline", "visibility", "allocation.offset", "reverse", "packed_element",
+    "offsets",
 )  # fmt: skip
-_DEFAULTS: dict[str, Any] = dict.fromkeys(("allow_reorder", "efficient_layout", "unsigned", "reverse"), False) | {"maxNumImpreciseAcc": 0, "contiguity": 1}
+_DEFAULTS: dict[str, Any] = {
+    **dict.fromkeys(("allow_reorder", "efficient_layout", "unsigned", "reverse"), False), "maxNumImpreciseAcc": 0, "contiguity": 1,
+}  # fmt: skip
 
 
 class _Comparison:
@@ -42,9 +45,9 @@ class _Comparison:
             if not self.same_value(x, y):
                 return f"{_show(a)}: operand {index} is {_value(x)} against {_value(y)}"
         for name in _ATTRIBUTES:
-            x, y = a.attrs.get(name, _DEFAULTS.get(name)), b.attrs.get(name, _DEFAULTS.get(name))
-            if x != y:
-                return f"{_show(a)}: {name} is {x} against {y}"
+            here, there = a.attrs.get(name, _DEFAULTS.get(name)), b.attrs.get(name, _DEFAULTS.get(name))
+            if here != there:
+                return f"{_show(a)}: {name} is {here} against {there}"
         if [r.type for r in a.results] != [r.type for r in b.results]:
             return f"{_show(a)}: results {[r.type for r in a.results]} against {[r.type for r in b.results]}"
         self.twin.update(zip(a.results, b.results, strict=True))

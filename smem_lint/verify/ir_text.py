@@ -6,7 +6,6 @@ tile program for people to read; ``difference`` says where two programs part.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -14,10 +13,10 @@ from typing import Any
 from smem_lint.tile import types as ty
 from smem_lint.tile.ir import Block, Module, Op, Region, Value
 from smem_lint.verify.ir_attributes import Attributes, find_top, split_top
+from smem_lint.verify.ir_results import NO_RESULT, float_from_bits, implied_types, scales_last, segments_of
 
 _LOC = re.compile(r" loc\((?:#\w+|unknown|callsite.*|\"[^\"]*\".*)\)$")
 _INNER_LOC = re.compile(r' loc\((?:#\w+|unknown|callsite\((?:[^()]|\([^()]*\))*\)|"[^"]*"(?:\([^()]*\)|:\d+:\d+)?)\)')
-_NAMED_PREDICATE = {"arith.cmpi", "arith.cmpf"}
 _WORDS = {
     "arith.cmpi": ("predicate",),
     "arith.cmpf": ("predicate",),
@@ -222,7 +221,7 @@ class _Parser:
         value = self.attributes.value(value_text)
         element = ty.element_of(type_)
         if getattr(element, "is_float", False) and isinstance(value, int):
-            value = _float_from_bits(value, element)
+            value = float_from_bits(value, element)
         return Op(name, (), (type_,), {"value": value})
 
     def _assigned(self, text: str) -> tuple[list[str], list[Value]]:
@@ -237,7 +236,8 @@ class _Parser:
         match = re.match(r"(unsigned )?(%[\w$.-]+) = (%[\w#$.-]+) to (%[\w#$.-]+) step (%[\w#$.-]+)(.*)\{$", text, re.S)
         if match is None:
             raise IRTextError(f"scf.for {text[:120]}")
-        rest, names, inits, result_types = match.group(6).strip(), [match.group(2)], [], []
+        rest, names, result_types = match.group(6).strip(), [match.group(2)], []
+        inits: list[Value] = []
         if rest.startswith("iter_args("):
             close = 10 + find_top(rest[10:], ")")
             carried, inits = self._assigned(rest[10:close])
@@ -356,11 +356,11 @@ class _Parser:
         for word, part in zip(_WORDS.get(name, ()), parts, strict=False):
             attrs[word] = part
         operands = [self._value(v) for v in re.findall(r"%[\w$.#-]+", head)]
-        segments = _segments(name, head)
+        segments = segments_of(name, head)
         if segments is not None:
             attrs["segments"] = segments
         if name == "tt.dot_scaled" and segments is not None:
-            operands = _scales_last(operands, *segments[3:])
+            operands = scales_last(operands, *segments[3:])
         if name in ("tt.descriptor_store", "tt.descriptor_reduce"):
             operands = [operands[0], operands[-1], *operands[1:-1]]  # the definition has the indices last
         if name == "tt.print" and signature:
@@ -383,10 +383,10 @@ class _Parser:
         for match in list(re.finditer(r"\b(\w+) = ([\w.]+)", head)):
             attrs[match.group(1)] = self.attributes.value(match.group(2))
         head = re.sub(r"\b(\w+) = ([\w.]+)", "", head)
-        match = re.match(r'"((?:[^"\\]|\\.)*)"', head)
-        if match is not None:
-            attrs["text"] = match.group(1)
-            head = head[match.end() :]
+        text = re.match(r'"((?:[^"\\]|\\.)*)"', head)
+        if text is not None:
+            attrs["text"] = text.group(1)
+            head = head[text.end() :]
         return attrs, head.strip()
 
     def _result_types(self, name: str, signature: str, operands: list[Value]) -> list[Any]:
@@ -398,87 +398,13 @@ class _Parser:
                 return []
             found = self._types(signature[arrow + 3 :])
             return found * 2 if name == "tt.split" else found
-        if not signature or name in _NO_RESULT:
+        if not signature or name in NO_RESULT:
             return []
         to = find_top(signature, " to ")
         if to >= 0:
             return [self.attributes.type(signature[to + 4 :])]
         types = [self.attributes.type(part) for part in split_top(signature)]
-        return _implied(name, types)
-
-
-_NO_RESULT = {
-    "tt.store", "scf.yield", "scf.condition", "tt.return", "tt.reduce.return", "tt.scan.return", "tt.map_elementwise.return", "tt.print",
-    "ttg.local_dealloc", "tt.descriptor_store", "tt.assert", "ttng.init_barrier", "ttng.inval_barrier", "ttng.barrier_expect",
-    "ttng.wait_barrier", "ttng.async_tma_copy_local_to_global", "ttng.tensormap_fenceproxy_acquire", "ttng.arrive_barrier",
-    "ttng.tensormap_create", "ttg.warp_yield", "tt.descriptor_reduce", "tt.descriptor_scatter", "ttng.async_tma_scatter",
-    "ttng.async_tma_gather", "llvm.intr.assume", "ttng.tc_gen5_commit", "ttng.async_tma_reduce", "ttng.tc_gen5_mma",
-}  # fmt: skip
-
-
-def _implied(name: str, types: list[Any]) -> list[Any]:
-    """The result types of operations that print only their operands' types."""
-    first = types[0]
-    if name == "tt.unsplat":
-        return [ty.element_of(first)]
-    if name in ("tt.load",):
-        pointee = ty.element_of(first).pointee
-        return [ty.Tensor(first.shape, pointee, first.encoding) if isinstance(first, ty.Tensor) else pointee]
-    if name in _NAMED_PREDICATE:
-        return [first.with_element(ty.I1) if isinstance(first, ty.Tensor) else ty.I1]
-    if name == "arith.select":
-        return [types[-1]]
-    if name == "tt.unsplat":
-        return [first.element]
-    if name == "ttng.warp_group_dot_wait":
-        return types
-    if name == "tt.make_tensor_descriptor":
-        described = types[-1]
-        return [ty.TensorDesc(described.shape, described.element, described.encoding)]
-    if name in ("arith.mulsi_extended", "arith.mului_extended"):
-        return [first, first]
-    if name == "arith.addui_extended":
-        return [first, types[-1]]
-    return [first]
-
-
-def _scales_last(printed: list[Value], of_a: int, of_b: int) -> list[Value]:
-    """Operands a, b, c, scales from the order in which they are printed: each scale behind its matrix."""
-    a, b = printed[: 1 + of_a], printed[1 + of_a : 2 + of_a + of_b]
-    return [a[0], b[0], printed[-1], *a[1:], *b[1:]]
-
-
-def _segments(name: str, head: str) -> tuple[int, ...] | None:
-    """How many operands each optional group of the operation has, in the order of its definition."""
-    count = len(re.findall(r"%[\w$.#-]+", head))
-    if name == "tt.load":
-        return (1, int(count > 1), int(count > 2))
-    if name == "ttg.async_copy_global_to_local":
-        return (1, 1, int(" mask " in head), int(" other " in head))
-    if name == "tt.make_tensor_descriptor":
-        shape, strides = re.findall(r"\[(.*?)\]", head)
-        return (1, len(split_top(shape)), len(split_top(strides)))
-    if name == "tt.dot_scaled":
-        first, _, rest = head.partition(",")
-        second = rest.partition(",")[0]
-        return (1, 1, 1, int(" scale " in first), int(" scale " in second))
-    return None
-
-
-def _float_from_bits(value: int, element: ty.Scalar) -> float:
-    """Infinities and NaNs are printed as bit patterns."""
-    if element.name == "f32":
-        import struct
-
-        return float(struct.unpack("<f", struct.pack("<I", value & 0xFFFFFFFF))[0])
-    exponent = {"f64": (52, 11), "bf16": (7, 8), "f16": (10, 5), "f8E5M2": (2, 5)}.get(element.name)
-    if exponent is None:
-        return math.nan
-    mantissa_bits, _ = exponent
-    negative = bool(value >> (element.bits - 1) & 1)
-    if value & ((1 << mantissa_bits) - 1):
-        return math.nan
-    return -math.inf if negative else math.inf
+        return implied_types(name, types)
 
 
 def print_module(module: Module) -> str:

@@ -88,7 +88,8 @@ def main() -> int:
     engine = ModelEngine([Path(root) for root in given.root])
     same = wrong_bytes = 0
     started = time.time()
-    dumps = [path for path in sorted(Path(given.dumps).iterdir()) if fnmatch.fnmatch(path.name, given.only) and (path / "record.json").exists()]
+    named = [path for path in sorted(Path(given.dumps).iterdir()) if fnmatch.fnmatch(path.name, given.only)]
+    dumps = [path for path in named if (path / "record.json").exists()]
     for dump in dumps[: given.limit]:
         record = json.loads((dump / "record.json").read_text())
         here = engine
