@@ -106,14 +106,18 @@ def _instance(run: Evaluation, value: Instance, name: str, line: int) -> Any:
         return run.program.force(run, value.attributes[name])
     if name == "__class__":
         return value.cls
+    if name == "save_for_backward" and value.symbolic:
+        return Bound(value, name)
     if name == "__dict__":
         return value.attributes
     found = value.cls.find(name)
     if found is not UNKNOWN:
         return _bind(run, found, value)
     known = platform.attribute(run.program.target, name)
-    return known if known is not UNKNOWN else Symbol(f"self.{name}" if value.symbolic else f"{value.cls.name}.{name}",
-                                                      f"the attribute {name} is not known", line=line)  # fmt: skip
+    if known is not UNKNOWN:
+        return known
+    owner = value.cls.name if not value.symbolic or value.cls.name == "ctx" else "self"
+    return Symbol(f"{owner}.{name}", f"the attribute {name} is not known", line=line)
 
 
 def _bind(run: Evaluation, found: Any, receiver: Any) -> Any:

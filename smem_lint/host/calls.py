@@ -98,6 +98,9 @@ def _call_bound(run: Evaluation, bound: Bound, args: Sequence[Any], kwargs: Mapp
         return outside.tensor_method(run, receiver, name, list(args), dict(kwargs), node)
     if isinstance(receiver, DType):
         return outside.dtype_method(receiver, name)
+    if isinstance(receiver, Instance) and name == "save_for_backward":
+        receiver.attributes["saved_tensors"] = tuple(args)
+        return None
     if isinstance(receiver, (Instance, EnumMember, Class)):
         known = platform.method(run.program.target, describe(receiver), name, args)
         return known if known is not UNKNOWN else unknown_call(f"{describe(receiver)}.{name}", args, kwargs, node)

@@ -53,7 +53,6 @@ class _Reached(Exception):
 def launch_sites(module: SourceModule) -> list[Site]:
     """Every call in a module that looks like a launch: ``f[grid](…)``, ``kernel.run(…)``, ``kernel.warmup(…)``."""
     found: list[Site] = []
-    owned: dict[int, FunctionEntry] = {}
     for entry in module.functions:
         if entry.node.decorator_list and jit_kind(entry.node, module, module.repository):
             continue
@@ -64,9 +63,8 @@ def launch_sites(module: SourceModule) -> list[Site]:
             continue
         for node in _own_calls(entry.node):
             if _is_launch(node):
-                owned[id(node)] = entry
                 found.append(Site(module, node, entry))
-    return found
+    return sorted(found, key=lambda site: (site.node.lineno, site.node.col_offset))
 
 
 def _own_calls(function: ast.AST) -> Iterator[ast.Call]:
@@ -117,7 +115,11 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
             function, receiver = _start_value(program, evaluation, where, start)
             if function is None:
                 return configs
-            evaluation.call_function(function, _arguments(evaluation, function, receiver), _named(evaluation, function))
+            arguments = list(_arguments(evaluation, function, receiver))
+            context = _autograd_context(program, evaluation, where, start)
+            if context is not None and arguments:
+                arguments[0] = context
+            evaluation.call_function(function, arguments, _named(evaluation, function))
         except _Reached:
             pass
         except Raised as raised:
@@ -246,6 +248,26 @@ def _arguments(run: Evaluation, function: Function, receiver: Any) -> Sequence[A
     if parameters.kwonlyargs:
         function.defaults = {name: value for name, value in function.defaults.items() if name not in {p.arg for p in parameters.kwonlyargs}}
     return values
+
+
+def _autograd_context(program: Program, run: Evaluation, module: SourceModule, entry: FunctionEntry) -> Instance | None:
+    """What ``forward`` of the same ``autograd.Function`` leaves in ``ctx`` for this ``backward``; None for any other function."""
+    owner = entry.owners[-1] if entry.owners else None
+    if entry.node.name != "backward" or not isinstance(owner, ast.ClassDef):
+        return None
+    forward = next((item for item in module.functions if item.node.name == "forward" and item.owners and item.owners[-1] is owner), None)
+    if forward is None or not forward.node.args.args or forward.node.args.args[0].arg == "self":
+        return None
+    name = ast.copy_location(ast.ClassDef("ctx", [], [], [], []), owner)
+    context = Instance(Class(module, name, {}), {}, symbolic=True)
+    function, _ = _start_value(program, run, module, forward)
+    if function is None:
+        return None
+    try:
+        run.call_function(function, [context, *_arguments(run, function, None)[1:]], _named(run, function))
+    except Raised:
+        return context
+    return context
 
 
 def _argument(run: Evaluation, function: Function, name: str) -> Any:

@@ -294,7 +294,7 @@ def _shape(run: Evaluation, args: list[Any]) -> list[Any] | None:
             return None
     if any(not isinstance(argument, (int, Symbol)) for argument in args):
         return None
-    return [Symbol("a size that is left open", "-1 in a shape", low=1) if argument == -1 else argument for argument in args]
+    return [Symbol("the open size", "-1 in a shape", low=1) if argument == -1 else argument for argument in args]
 
 
 def _scalar(run: Evaluation, receiver: Any, name: str, args: list[Any], kwargs: dict[str, Any], line: int) -> Any:

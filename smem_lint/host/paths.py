@@ -437,6 +437,7 @@ _OPPOSITE = {"==": "!=", "is": "is not", "<": ">=", "<=": ">", ">": "<=", ">=": 
 def _negated(text: str) -> str:
     for kind, opposite in _OPPOSITE.items():
         left, found, right = text.rpartition(f" {kind} ")
-        if found and " and " not in left and " or " not in left and not right.startswith("not "):
+        plain = right.count("(") == right.count(")") and not right.startswith("not ")
+        if found and plain and " and " not in left and " or " not in left:
             return f"{left} {opposite} {right}"
     return f"not ({text})" if " " in text else f"not {text}"

@@ -259,3 +259,47 @@ def run(x):
 """
     )
     assert len(configs(tmp_path, text)) == 1 and not (tmp_path / "trap").exists()
+
+
+def test_backward_knows_what_forward_left_in_its_context(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """
+def settings(n):
+    block = triton.next_power_of_2(n)
+    return block, 8 if block >= 2048 else 4
+class Function(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, hidden_size):
+        ctx.block, ctx.warps = settings(hidden_size)
+        ctx.save_for_backward(x.float())
+        return x
+    @staticmethod
+    def backward(ctx, dy):
+        (x,) = ctx.saved_tensors
+        launch_backward(dy, x, ctx.block, ctx.warps)
+def launch_backward(dy, x, BLOCK, num_warps):
+    kernel[(1,)](dy, x, 64, 16, BLOCK=BLOCK, num_warps=num_warps)
+"""
+    )
+    found = [c for c in configs(tmp_path, text) if not c.unresolved]
+    assert {(c.constexprs["BLOCK"], c.options["num_warps"], c.types["out_ptr"]) for c in found} == {
+        (4096, 8, "*fp32"),
+        (8192, 8, "*fp32"),
+        (1024, 4, "*fp32"),
+    }
+
+
+def test_shapes_and_strides_that_are_spread(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """
+def run(x, out):
+    assert out.shape == (4, 8)
+    kernel[(1,)](x, out, *out.stride(), BLOCK=16)
+    kernel[(1,)](x, out, *x.sizes(), 64)
+"""
+    )
+    first, second = configs(tmp_path, text)
+    assert first.constexprs == {"stride": 1, "BLOCK": 16, "FLAG": False} and "n" in first.types
+    assert second.constexprs == {"BLOCK": 64, "FLAG": False} and not second.unresolved
