@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -18,12 +18,14 @@ from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import targets_of
 from smem_lint.config import Settings
 from smem_lint.devices import Device
+from smem_lint.engines import Engine
 from smem_lint.expression import ExpressionError
 from smem_lint.findings import Finding, Problem, Report
 from smem_lint.host.config import Config
 from smem_lint.rules import Rule, RuleError, built_in, load_rules, selected
 from smem_lint.source.comments import Suppression, suppressions
 from smem_lint.source.modules import Repository
+from smem_lint.source.reading import Unreadable
 
 _SKIPPED = {".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", "dist", ".mypy_cache", ".ruff_cache", ".smem_lint_cache"}
 
@@ -37,6 +39,7 @@ class Lint:
         self.rules = self._rules()
         self.roots = list(dict.fromkeys(root_of(path) for path in self.paths))
         self.repository = Repository(self.roots)
+        self.engine: Engine | None = None
         self.judged: list[Judged] = []
 
     @cached_property
@@ -49,6 +52,12 @@ class Lint:
         """The same run over what the files now hold."""
         return Lint(self.settings, self.paths, use_cache=self.use_cache, records=self.records)
 
+    def over(self, edited: Mapping[Path, bytes], engine: Engine) -> Lint:
+        """The same run over these files alone, with what they are to contain in place of what they hold."""
+        other = Lint(self.settings, list(edited), use_cache=self.use_cache)
+        other.roots, other.repository, other.engine = self.roots, Repository(self.roots, edited=edited), engine
+        return other
+
     def _rules(self) -> tuple[Rule, ...]:
         folder = Path(self.settings.origin).parent if self.settings.origin else Path.cwd()
         try:
@@ -60,7 +69,7 @@ class Lint:
         """What the rules say now, without what the baseline holds (unless ``whole``)."""
         report = Report(targets=tuple(device.target for device in self.devices))
         files = self._files()
-        engine = engine_of(self.settings, self.roots, use_cache=self.use_cache)
+        engine = self.engine or engine_of(self.settings, self.roots, use_cache=self.use_cache)
         kernels: set[tuple[str, str]] = set()
         answered = unanswered = 0
         for device in self.devices:
@@ -133,8 +142,8 @@ class Lint:
         for root in self.roots:
             path = root / file
             try:
-                data = path.read_bytes()
-            except OSError:
+                data = self.repository.read(file, path)
+            except Unreadable:
                 continue
             return suppressions(data.decode("utf8", "replace")) if b"smem-lint:" in data else ()
         return ()

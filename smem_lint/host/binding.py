@@ -16,7 +16,7 @@ from smem_lint.host.config import Config, Missing, json_value, short_name
 from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.expressions import item
 from smem_lint.host.kernel_facts import KernelFacts, facts_of
-from smem_lint.host.limits import Raised, TooMuch, Undecided
+from smem_lint.host.limits import Abandoned, Raised, TooMuch, Undecided
 from smem_lint.host.outside import bits
 from smem_lint.host.profile import Profile
 from smem_lint.host.values import (
@@ -416,8 +416,11 @@ class _Shared:
             if name not in self.facts.not_specialized and name not in self.facts.not_aligned:
                 attrs[name] = {"tt.divisibility": 16}
             return
-        if self.profile.is_cache(names) and self.facts.mentions_fp8 and not isinstance(dtype, DType):
-            dtype = self._cache_type(name, value, dtype)
+        if self.profile.is_cache(names) and self.facts.mentions_fp8:
+            if isinstance(dtype, DType):
+                self.path.notes.setdefault("kv cache", (dtype.name, "as the other cache"))
+            else:
+                dtype = self._cache_type(name, value, dtype)
         if not isinstance(dtype, DType):
             text = dtype.text if isinstance(dtype, Symbol) else f"{name}.dtype"
             dtype = self.path.concrete(dtype) if isinstance(dtype, Symbol) else dtype
@@ -442,6 +445,8 @@ class _Shared:
         wanted, label = chosen
         if not wanted:
             return dtype
+        if isinstance(dtype, Symbol) and DType(wanted) in self.path.excluded.get(dtype.text, ()):
+            raise Abandoned(f"{dtype.text} is not {wanted} on this path")
         self.path.when.append(f"{name} is {short_name(DType(wanted))} ({label})")
         if isinstance(dtype, Symbol):
             self.path.values[dtype.text] = DType(wanted)

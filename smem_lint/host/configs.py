@@ -20,7 +20,7 @@ from smem_lint.host.values import Kernel, Scope
 from smem_lint.source.bindings import FunctionEntry
 from smem_lint.source.comments import assumptions
 from smem_lint.source.modules import Repository, SourceModule, jit_kind
-from smem_lint.source.reading import Problem, Unreadable, mentions_triton, read
+from smem_lint.source.reading import Problem, Unreadable, mentions_triton
 from smem_lint.source.tuned import is_tuned_name, tuned_file
 
 _CALLER_LEVELS = 3
@@ -64,7 +64,7 @@ def _file(program: Program, profile: Profile, file: str | Path) -> Iterator[Conf
     path = Path(file)
     name = str(file)
     try:
-        source = read(name, path if path.is_absolute() else _locate(repository, path))
+        source = repository.read(name, path if path.is_absolute() else _locate(repository, path))
     except Unreadable as unreadable:
         yield unreadable.problem
         return

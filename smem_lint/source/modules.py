@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -133,10 +133,14 @@ Meaning = Definition | External | SourceModule
 class Repository:
     """Files under some roots, parsed when asked for. Trees are dropped, least recently used first, to bound memory.
 
-    ``problems`` collects one message for each file that could not be read.
+    ``problems`` collects one message for each file that could not be read. ``edited`` holds what files are taken to contain
+    in place of what stands on the disk.
     """
 
-    def __init__(self, roots: Sequence[Path], *, cached_bytes: int = CACHED_SOURCE_BYTES) -> None:
+    def __init__(
+        self, roots: Sequence[Path], *, cached_bytes: int = CACHED_SOURCE_BYTES, edited: Mapping[Path, bytes] | None = None
+    ) -> None:
+        self.edited = dict(edited or {})
         self.roots = tuple(dict.fromkeys(Path(root).resolve() for root in roots))
         self.problems: dict[str, Problem] = {}
         self._cached_bytes = cached_bytes
@@ -169,7 +173,7 @@ class Repository:
         if file in self.problems:
             return None
         try:
-            source = b"" if path.is_dir() else read(file, path)
+            source = b"" if path.is_dir() else self.read(file, path)
             tree = parse(file, source)
         except Unreadable as unreadable:
             self.problems[file] = unreadable.problem
@@ -182,6 +186,11 @@ class Repository:
             _, dropped = self._modules.popitem(last=False)
             self._held_bytes -= len(dropped.source)
         return module
+
+    def read(self, file: str, path: Path) -> bytes:
+        """The bytes of a file, as edited; raises ``Unreadable``."""
+        held = self.edited.get(path)
+        return held if held is not None else read(file, path)
 
     def relative(self, path: Path) -> str:
         """A path as findings name it: relative to the root that holds it, else to its outermost package's parent."""
