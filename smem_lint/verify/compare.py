@@ -53,7 +53,7 @@ def compare(specialization: Specialization, estimate: Estimate, reference: Estim
 def _status(estimate: Estimate, reference: Estimate) -> str:
     refused = estimate.error is not None and "refuses" in estimate.error
     if reference.bytes is None:
-        if reference.error is not None and _is_refusal(reference.error):
+        if reference.error is not None and is_refusal(reference.error):
             return "both refuse" if refused or estimate.bytes is None else "accepted"
         return "unverified"
     if refused:
@@ -67,7 +67,7 @@ def _status(estimate: Estimate, reference: Estimate) -> str:
     return "wrong" if estimate.exact else "within"
 
 
-def _is_refusal(error: str) -> bool:
+def is_refusal(error: str) -> bool:
     """The compiler's own word on the kernel, as against a crash, a time-out or a missing file."""
     return error.startswith(("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct"))
 

@@ -7,14 +7,10 @@ compiler's version.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import queue
-import re
-import select
-import subprocess
 import sys
 import tempfile
 import threading
@@ -29,25 +25,13 @@ from smem_lint.cache import Cache
 from smem_lint.engines import Buffer, Estimate, unanswered
 from smem_lint.source.modules import Repository
 from smem_lint.specialization import Specialization
+from smem_lint.verify.answers import Answers
+from smem_lint.verify.compiler_process import CompilerProcess, CompilerUnavailable, Limits
 from smem_lint.verify.cut import CannotCut, Cut, cut
 from smem_lint.verify.cut_files import written
 
 NAME = "compiler"
-_CHILD = Path(__file__).with_name("compile_child.py")
 _SCHEMA = 2
-_TELLING = re.compile(r"Assertion `|LLVM ERROR|\berror: |MemoryError|cannot allocate memory", re.IGNORECASE)
-
-
-class CompilerUnavailable(RuntimeError):
-    """There is no Triton to ask; the message says how to get one."""
-
-
-@dataclass(slots=True)
-class Limits:
-    """For one specialization: ``seconds``, and ``memory`` in bytes of address space (0: no limit)."""
-
-    seconds: float = 120.0
-    memory: int = 0
 
 
 @dataclass(eq=False)
@@ -73,13 +57,13 @@ class CompilerEngine:
         self._version: str | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="smem-lint-cut-")
         self._cuts: dict[tuple[str, str, int], Cut | str] = {}
-        self._lock = threading.Lock()
+        self.kept = Answers(self.resume) if self.resume is not None else None
 
     @property
     def version(self) -> str:
         """The version of the Triton that answers."""
         if self._version is None:
-            with _Child(self.python, self.limits) as child:
+            with CompilerProcess(self.python, self.limits) as child:
                 self._version = child.version
         return self._version
 
@@ -95,17 +79,16 @@ class CompilerEngine:
         answers: list[Estimate | None] = [None] * len(wanted)
         work: queue.Queue[tuple[int, Specialization, Cut, str]] = queue.Queue()
         done = _Counter(len(wanted), self.progress)
-        resumed = self._resumed()
         for index, one in enumerate(wanted):
             piece = self._cut(one)
             if isinstance(piece, str):
                 answers[index] = unanswered(NAME, piece)
                 done.add()
                 continue
-            key = _key(piece, one, version, self.full)
-            known = resumed.get(key) or (self.cache.get(key) if self.cache is not None else None)
+            key = answer_key(piece, one, version, self.full)
+            known = self._known(key)
             if known is not None:
-                answers[index] = _estimate(known, 0.0)
+                answers[index] = as_estimate(known, 0.0)
                 done.add()
             else:
                 work.put((index, one, piece, key))
@@ -121,7 +104,7 @@ class CompilerEngine:
             worker.join()
 
     def _worker(self, work: queue.Queue[tuple[int, Specialization, Cut, str]], answers: list[Estimate | None], done: _Counter) -> None:
-        child: _Child | None = None
+        child: CompilerProcess | None = None
         try:
             while True:
                 try:
@@ -130,14 +113,14 @@ class CompilerEngine:
                     return
                 started = time.perf_counter()
                 try:
-                    child = child or _Child(self.python, self.limits)
+                    child = child or CompilerProcess(self.python, self.limits)
                     answer = child.ask(self._request(one, piece))
-                except CompilerUnavailable as error:
+                except (CompilerUnavailable, OSError) as error:
                     answer = {"error": str(error), "transient": True}
                 if answer.get("transient") and child is not None:
                     child.close()
                     child = None
-                answers[index] = _estimate(answer, time.perf_counter() - started)
+                answers[index] = as_estimate(answer, time.perf_counter() - started)
                 if not answer.get("transient"):
                     self._keep(key, answer)
                 done.add()
@@ -145,22 +128,14 @@ class CompilerEngine:
             if child is not None:
                 child.close()
 
-    def _resumed(self) -> dict[str, dict[str, Any]]:
-        """The answers that an interrupted run kept; a line that was cut short is asked for again."""
-        found: dict[str, dict[str, Any]] = {}
-        if self.resume is not None and self.resume.exists():
-            for line in self.resume.read_text("utf8").splitlines():
-                with contextlib.suppress(ValueError, KeyError, TypeError):
-                    kept = json.loads(line)
-                    found[kept["key"]] = kept["answer"]
-        return found
+    def _known(self, key: str) -> dict[str, Any] | None:
+        return (self.kept.get(key) if self.kept is not None else None) or (self.cache.get(key) if self.cache is not None else None)
 
     def _keep(self, key: str, answer: dict[str, Any]) -> None:
         if self.cache is not None:
             self.cache.put(key, answer)
-        if self.resume is not None:
-            with self._lock, self.resume.open("a", encoding="utf8") as file:
-                file.write(json.dumps({"key": key, "answer": answer}) + "\n")
+        if self.kept is not None:
+            self.kept.put(key, answer)
 
     def _cut(self, one: Specialization) -> Cut | str:
         key = (one.file, one.kernel, one.capability)
@@ -188,105 +163,18 @@ class _Counter:
                 self.report(self.done, self.total)
 
 
-class _Child:
-    """One compiler process; asked one line at a time. Its standard error is kept for the message of a crash."""
-
-    def __init__(self, python: str, limits: Limits) -> None:
-        self.limits = limits
-        self.log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
-        environment = {**os.environ, "TRITON_CACHE_DIR": os.environ.get("TRITON_CACHE_DIR", tempfile.gettempdir() + "/smem-lint-triton")}
-        environment.pop("TRITON_INTERPRET", None)
-        try:
-            self.process = subprocess.Popen(
-                [python, str(_CHILD), str(limits.memory)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, env=environment,
-                start_new_session=True,
-            )  # fmt: skip
-        except OSError as error:
-            raise CompilerUnavailable(f"cannot start {python}: {error.strerror or error}") from error
-        self.pending = b""
-        hello = self._read(60.0)
-        if hello is None or hello.get("triton") is None:
-            self.close()
-            reason = (hello or {}).get("error") or self._last_words()
-            raise CompilerUnavailable(f"no Triton to ask in {python} ({reason}); `pip install smem-lint[compiler]` brings one")
-        self.version = str(hello["triton"])
-
-    def __enter__(self) -> _Child:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def ask(self, request: dict[str, Any]) -> dict[str, Any]:
-        """The child's answer; one with ``transient`` set means that the child is gone and why."""
-        assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(json.dumps(request).encode() + b"\n")
-            self.process.stdin.flush()
-        except OSError:
-            return {"error": f"the compiler's process ended: {self._last_words()}", "transient": True}
-        before = os.fstat(self.log.fileno()).st_size
-        answer = self._read(self.limits.seconds)
-        if answer is not None:
-            if "PassManager::run failed" in str(answer.get("error")):
-                answer["error"] = f"{answer['error']}: {self._last_words(before)}"
-            return answer
-        if self.process.poll() is None:
-            return {"error": f"the compiler took longer than {self.limits.seconds:g} s", "transient": True}
-        return {"error": f"the compiler crashed ({_ended(self.process.returncode)}): {self._last_words()}", "transient": True}
-
-    def _read(self, seconds: float) -> dict[str, Any] | None:
-        """One line within the time, or None: the process has ended or is still busy."""
-        assert self.process.stdout is not None
-        deadline = time.monotonic() + seconds
-        while b"\n" not in self.pending:
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
-                return None
-            chunk = os.read(self.process.stdout.fileno(), 1 << 16)
-            if not chunk:
-                self.process.wait()
-                return None
-            self.pending += chunk
-        line, _, self.pending = self.pending.partition(b"\n")
-        try:
-            answer = json.loads(line)
-        except ValueError:
-            answer = None
-        return answer if isinstance(answer, dict) else {"error": "the compiler's process answered nonsense", "transient": True}
-
-    def _last_words(self, since: int = 0) -> str:
-        """What the compiler said went wrong: an assertion or an error, else its last line."""
-        end = self.log.seek(0, os.SEEK_END)
-        self.log.seek(max(since, end - 100_000))
-        lines = self.log.read().decode("utf8", "replace").strip().splitlines()
-        telling = [line for line in lines if _TELLING.search(line)]
-        return (telling or lines or ["no message"])[0 if telling else -1].strip()[-300:]
-
-    def close(self) -> None:
-        with contextlib.suppress(OSError):
-            self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-
-
-def _ended(code: int | None) -> str:
-    return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-
-
-def _key(piece: Cut, one: Specialization, version: str, full: bool) -> str:
+def answer_key(piece: Cut, one: Specialization, version: str, full: bool) -> str:
+    """Names one question: the source of a kernel and all it calls, its specialization, and who is asked."""
     told = (_SCHEMA, version, full, sorted(piece.modules.items()), json.dumps(one.to_record(), sort_keys=True, default=str))
     return hashlib.sha256(repr(told).encode()).hexdigest()
 
 
-def _estimate(answer: dict[str, Any], seconds: float) -> Estimate:
-    if "shared" not in answer:
-        return unanswered(NAME, str(answer.get("error", "no answer")), seconds)
+def as_estimate(answer: dict[str, Any], seconds: float, engine: str = NAME) -> Estimate:
+    """The answer of a process as an estimate: exact, or unanswered with what it said."""
+    if answer.get("shared") is None:
+        return unanswered(engine, str(answer.get("error", "no answer")), seconds)
     total = int(answer["shared"])
-    return Estimate(total, total, total, True, NAME, _buffers(answer), seconds=seconds)
+    return Estimate(total, total, total, True, engine, _buffers(answer), error=answer.get("error"), seconds=seconds)
 
 
 def _buffers(answer: dict[str, Any]) -> tuple[Buffer, ...]:

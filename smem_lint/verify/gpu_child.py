@@ -4,16 +4,19 @@ In (standard input): ``{"folder", "main", "kernel", "record"}``, or ``{"run": pa
 ``{"about": 1}``; out: one JSON object. A process answers one request, so that a fault costs one.
 """
 
+from __future__ import annotations
+
 import ctypes
 import importlib.util
 import json
 import os
 import sys
+from typing import Any
 
 import compile_child
 
 
-def main():
+def main() -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     compile_child.register_outside()
@@ -33,13 +36,13 @@ def main():
     os._exit(0)
 
 
-def _driver():
+def _driver() -> Any:
     from triton.runtime import driver
 
     return driver.active
 
 
-def _about():
+def _about() -> dict[str, Any]:
     import triton
 
     active = _driver()
@@ -58,7 +61,7 @@ def _about():
     }
 
 
-def _version(package):
+def _version(package: str) -> str | None:
     import importlib.metadata
 
     try:
@@ -67,22 +70,22 @@ def _version(package):
         return None
 
 
-def _cuda():
+def _cuda() -> ctypes.CDLL:
     return ctypes.CDLL("libcuda.so.1")
 
 
-def _name(device):
+def _name(device: int) -> str:
     text = ctypes.create_string_buffer(256)
     return text.value.decode() if _cuda().cuDeviceGetName(text, 256, device) == 0 else ""
 
 
-def _cuda_version():
+def _cuda_version() -> str:
     number = ctypes.c_int()
     _cuda().cuDriverGetVersion(ctypes.byref(number))
     return f"{number.value // 1000}.{number.value % 1000 // 10}"
 
 
-def _driver_version():
+def _driver_version() -> str | None:
     try:
         with open("/proc/driver/nvidia/version") as file:
             words = file.readline().split()
@@ -91,7 +94,7 @@ def _driver_version():
         return None
 
 
-def _launchable(request):
+def _launchable(request: dict[str, Any]) -> dict[str, Any]:
     import triton
     from triton.runtime.errors import OutOfResources
 
@@ -118,12 +121,15 @@ def _launchable(request):
     return answer
 
 
-def _run(path):
+def _run(path: str) -> dict[str, Any]:
     spec = importlib.util.spec_from_file_location("fixture_under_test", path)
+    assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, os.path.dirname(path))
     spec.loader.exec_module(module)
-    results = [{"case": str(name), "error": float(error), "tolerance": float(tolerance)} for name, error, tolerance in module.run("cuda")]
+    results: list[dict[str, Any]] = [
+        {"case": str(name), "error": float(error), "tolerance": float(tolerance)} for name, error, tolerance in module.run("cuda")
+    ]
     return {"cases": results, "passed": all(one["error"] <= one["tolerance"] for one in results)}
 
 
