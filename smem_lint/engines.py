@@ -50,7 +50,8 @@ class Estimate:
     ``bytes`` is the best answer, or None with ``error`` saying why there is none. ``lower`` <= truth <= ``upper`` always
     holds (``upper`` None: no bound is known). ``exact`` is only true when every construct on the way was modelled;
     ``reasons`` names what widened the bounds otherwise, each with its line where known. ``loops`` says where in the program
-    the lifetimes of the buffers lie.
+    the lifetimes of the buffers lie. ``failed``: there is no answer because the engine failed (a process that died, time that ran
+    out), not because of the kernel; asked again it may answer.
     """
 
     bytes: int | None
@@ -63,6 +64,7 @@ class Estimate:
     error: str | None = None
     seconds: float = 0.0
     loops: tuple[Loop, ...] = ()
+    failed: bool = False
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -78,9 +80,9 @@ class Estimate:
         }
 
 
-def unanswered(engine: str, error: str, seconds: float = 0.0) -> Estimate:
+def unanswered(engine: str, error: str, seconds: float = 0.0, failed: bool = False) -> Estimate:
     """An estimate that says only why there is none."""
-    return Estimate(None, 0, None, False, engine, error=error, seconds=seconds)
+    return Estimate(None, 0, None, False, engine, error=error, seconds=seconds, failed=failed)
 
 
 class Engine(Protocol):

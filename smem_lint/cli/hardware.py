@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +15,14 @@ from smem_lint import __version__
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.progress import Progress
 from smem_lint.cli.settings import existing, write_output
-from smem_lint.cli.verify import gather
+from smem_lint.cli.verify import gather, say_problem
 from smem_lint.config import Settings
 from smem_lint.devices import UnknownTarget, by_capability
 from smem_lint.engines import Estimate
 from smem_lint.model import ModelEngine
 from smem_lint.specialization import Specialization
 from smem_lint.verify.cliff import find_cliff
+from smem_lint.verify.compare import is_refusal
 from smem_lint.verify.gpu import GpuAnswer, GpuEngine, GpuUnavailable
 
 RECORDS = Path("fixtures") / "hardware"
@@ -29,7 +31,12 @@ RECORDS = Path("fixtures") / "hardware"
 def verify_on_gpu(arguments: argparse.Namespace, settings: Settings, paths: Sequence[Path]) -> int:
     """Every specialization on this machine's device, both sides of each kernel's cliff, and the fixtures' own runs."""
     wanted, roots = gather(arguments, settings, paths)
-    gpu = GpuEngine(roots, python=arguments.python or GpuEngine.python, jobs=settings.jobs or 4, progress=Progress("asking the GPU"))
+    if not wanted:
+        raise UsageError("nothing to verify: no config was resolved")
+    gpu = GpuEngine(
+        roots, python=arguments.python or GpuEngine.python, jobs=settings.jobs or 4, progress=Progress("asking the GPU"),
+        resume=Path(arguments.resume) if arguments.resume else None,
+    )  # fmt: skip
     try:
         about = gpu.about
     except GpuUnavailable as error:
@@ -41,14 +48,18 @@ def verify_on_gpu(arguments: argparse.Namespace, settings: Settings, paths: Sequ
     estimates = list(model.estimate([one for _, one, _ in every]))
     answers = gpu.answers([one for _, one, _ in every])
     results = [_result(*row) for row in zip(every, estimates, answers, strict=True)]
-    runs = {path.name: gpu.run_fixture(path) for path in _fixtures(here, roots)}
+    runs = {path.name: gpu.run_fixture(path) for path in _fixtures(here, roots)} if gpu.lost is None else {}
     report = {
         "version": 1, "tool": f"smem-lint {__version__}", "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
         **about, "table_limit": _table_limit(about["capability"]), "results": results, "runs": runs,
     }  # fmt: skip
+    code = _tell(report)
+    say_problem(gpu.kept)
     if arguments.report:
         write_output(json.dumps(report, indent=1, default=str) + "\n", arguments.report)
-    return _tell(report)
+    if gpu.lost is not None:
+        print(f"smem-lint: {gpu.lost}: {sum(one.transient for one in answers)} specializations were not verified", file=sys.stderr)
+    return code or (2 if any(one.transient for one in answers) else 0)
 
 
 def _table_limit(capability: int) -> int | None:
@@ -109,6 +120,8 @@ def disagreements(report: dict[str, Any]) -> list[str]:
 def _about_result(result: dict[str, Any], limit: int) -> str | None:
     gpu, estimate = result["gpu"], result["estimate"]
     shared, refused = gpu["shared"], gpu["refused"]
+    if shared is None and not is_refusal(str(gpu["error"])):
+        return None
     if shared is None:
         return None if estimate["bytes"] is None else f"the device gives no number ({gpu['error']}), the model {estimate['bytes']:,}"
     if refused is not None and refused["what"] == "shared memory" and (refused["required"], refused["limit"]) != (shared, limit):
@@ -128,6 +141,7 @@ def _tell(report: dict[str, Any]) -> int:
     exact = sum(one["estimate"]["exact"] and one["estimate"]["bytes"] == one["gpu"]["shared"] for one in results)
     launch = sum(one["gpu"]["launches"] for one in results)
     refused = sum(one["gpu"]["refused"] is not None for one in results)
+    unverified = sum(one["gpu"]["shared"] is None and not is_refusal(str(one["gpu"]["error"])) for one in results)
     found = disagreements(report)
     for text in found:
         print(text)
@@ -138,7 +152,8 @@ def _tell(report: dict[str, Any]) -> int:
     print(f"{report['device']} ({limit}), Triton {report['triton']}, driver {report['driver']}")
     print(
         f"{len(results)} specializations of {len(kernels)} kernels: {launch} launch, {refused} refused, {exact} estimated exactly, "
-        f"both sides of {pairs} cliffs, {passed} of {len(report['runs'])} fixture files ran right, {len(found)} disagreements"
+        f"both sides of {pairs} cliffs, {unverified} not verified, "
+        f"{passed} of {len(report['runs'])} fixture files ran right, {len(found)} disagreements"
     )
     return 1 if found else 0
 

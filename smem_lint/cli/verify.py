@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from smem_lint import __version__
-from smem_lint.cli.engines import engine_of
+from smem_lint.cache import Cache, default_folder
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.progress import Progress
 from smem_lint.cli.recorded import roots_of
@@ -23,7 +23,10 @@ from smem_lint.host.config import Config
 from smem_lint.model import ModelEngine
 from smem_lint.source.modules import Repository
 from smem_lint.specialization import Specialization
+from smem_lint.verify.answers import Answers
 from smem_lint.verify.compare import Verdict, as_report, compare, explained, summary, table
+from smem_lint.verify.compiler import CompilerEngine, CompilerUnavailable, Limits
+from smem_lint.verify.fleet import FleetEngine, FleetUnavailable
 
 Wanted = tuple[Specialization, int | None]
 
@@ -35,25 +38,35 @@ def run(arguments: argparse.Namespace) -> int:
         return check_hardware(arguments)
     paths = existing(arguments.paths)
     settings = settings_of(arguments, paths)
-    if settings.engine == "gpu":
+    if settings.engine == "gpu" and not arguments.dask:
         from smem_lint.cli.hardware import verify_on_gpu
 
         return verify_on_gpu(arguments, settings, paths)
     wanted, roots = gather(arguments, settings, paths)
+    if not wanted:
+        return _nothing(paths)
     reference = _reference(arguments, settings, roots)
-    verdicts = judged(wanted, ModelEngine(roots, version=settings.triton), reference)
+    verdicts = judged(wanted, roots, settings.triton, reference)
     about = {"tool": f"smem-lint {__version__}", "engine": reference.name, "triton": getattr(reference, "version", "")}
-    return tell(verdicts, arguments, about)
+    return tell(verdicts, arguments, about, reference)
+
+
+def _nothing(paths: Sequence[Path]) -> int:
+    """Files without a launch are no failure: a commit need not touch one."""
+    print(f"smem-lint: nothing to verify: no config was resolved in {', '.join(map(str, paths[:5]))}", file=sys.stderr)
+    return 0
 
 
 def gather(arguments: argparse.Namespace, settings: Settings, paths: Sequence[Path]) -> tuple[list[Wanted], list[Path]]:
-    """What is to be verified: records with the bytes they hold, or every resolved config; a sample of them. Raises UsageError."""
+    """What is to be verified: records with the bytes they hold, or every resolved config; a sample of them.
+
+    Raises UsageError, also for records that hold nothing.
+    """
     records = [path for path in paths if path.suffix == ".jsonl"]
     folders = [path for path in paths if path.suffix != ".jsonl"]
     wanted: list[Wanted] = []
-    roots = [root.resolve() for root in existing(arguments.root)] if arguments.root else []
+    roots = [root.resolve() for root in existing(arguments.root)] if arguments.root else _roots(records)
     for path in records:
-        roots = roots or roots_of(path) or [path.resolve().parent]
         wanted += _records(path)
     if folders:
         from smem_lint.cli.linting import python_files, root_of
@@ -67,11 +80,16 @@ def gather(arguments: argparse.Namespace, settings: Settings, paths: Sequence[Pa
                 if specialization is not None:
                     wanted.append((specialization, None))
     unique = list({repr(one): (one, truth) for one, truth in wanted}.values())
-    if not unique:
-        raise UsageError("nothing to verify: no record and no resolved config was found")
+    if not unique and not folders:
+        raise UsageError(f"nothing to verify: {', '.join(map(str, records))} holds no record")
     if arguments.sample is not None and arguments.sample < len(unique):
         unique = random.Random(arguments.seed).sample(unique, arguments.sample)
     return unique, roots
+
+
+def _roots(records: Sequence[Path]) -> list[Path]:
+    """Where the records say that their files lie, else beside them."""
+    return list(dict.fromkeys(root for path in records for root in roots_of(path) or [path.resolve().parent]))
 
 
 def _records(path: Path) -> list[Wanted]:
@@ -91,30 +109,32 @@ def _records(path: Path) -> list[Wanted]:
 
 
 def _reference(arguments: argparse.Namespace, settings: Settings, roots: Sequence[Path]) -> Engine:
+    """Who is asked beside the model. Raises UsageError where there is nobody."""
+    limits = Limits(arguments.timeout, arguments.memory)
+    resume = Path(arguments.resume) if arguments.resume else None
     if arguments.dask:
-        from smem_lint.verify.fleet import FleetEngine
-
-        return FleetEngine(arguments.dask, roots)
-    engine = engine_of(settings, roots, use_cache=not arguments.no_cache, default="compiler")
-    if arguments.python or arguments.resume or arguments.timeout != 120.0 or arguments.memory:
-        from smem_lint.verify.compiler import CompilerEngine, CompilerUnavailable, Limits
-
-        assert isinstance(engine, CompilerEngine)
-        engine = CompilerEngine(
-            roots, python=arguments.python or sys.executable, jobs=settings.jobs, limits=Limits(arguments.timeout, arguments.memory),
-            cache=engine.cache, progress=engine.progress, resume=Path(arguments.resume) if arguments.resume else None,
-        )  # fmt: skip
-        try:
-            engine.version  # noqa: B018 - asked once before the work
-        except CompilerUnavailable as error:
-            raise UsageError(str(error)) from error
+        kind = "gpu" if settings.engine == "gpu" else "compiler"
+        return FleetEngine(arguments.dask, roots, kind, limits, Progress("asking the fleet"), resume)
+    folder = Path(settings.cache_dir) if settings.cache_dir else default_folder(roots[0])
+    engine = CompilerEngine(
+        roots, arguments.python or sys.executable, settings.jobs, limits, None if arguments.no_cache else Cache(folder, "compiler"),
+        Progress("compiling"), resume=resume,
+    )  # fmt: skip
+    try:
+        engine.version  # noqa: B018 - asked once before the work
+    except CompilerUnavailable as error:
+        raise UsageError(str(error)) from error
     return engine
 
 
-def judged(wanted: Sequence[Wanted], model: Engine, reference: Engine) -> list[Verdict]:
-    """Every verdict, in order."""
+def judged(wanted: Sequence[Wanted], roots: Sequence[Path], version: str, reference: Engine) -> list[Verdict]:
+    """Every verdict, in order. The model is of Triton ``version``, or else of the one that answers. Raises UsageError."""
     specializations = [one for one, _ in wanted]
-    answers = list(reference.estimate(specializations))
+    try:
+        answers = list(reference.estimate(specializations))
+    except FleetUnavailable as error:
+        raise UsageError(str(error)) from error
+    model = ModelEngine(roots, version=version or str(getattr(reference, "version", "")).partition(",")[0])
     progress = Progress("estimating")
     verdicts = []
     for index, ((one, truth), estimate, answer) in enumerate(zip(wanted, model.estimate(specializations), answers, strict=True), 1):
@@ -123,8 +143,8 @@ def judged(wanted: Sequence[Wanted], model: Engine, reference: Engine) -> list[V
     return verdicts
 
 
-def tell(verdicts: Sequence[Verdict], arguments: argparse.Namespace, about: dict[str, Any]) -> int:
-    """Print the table and every disagreement, write the report; 1 on any disagreement."""
+def tell(verdicts: Sequence[Verdict], arguments: argparse.Namespace, about: dict[str, Any], reference: Engine) -> int:
+    """Print the table and every disagreement, write the report; 1 on any disagreement, 2 where an answer failed to come."""
     print("\n".join(table(verdicts)))
     for one in verdicts:
         if one.disagrees or not one.limit_agrees:
@@ -136,8 +156,18 @@ def tell(verdicts: Sequence[Verdict], arguments: argparse.Namespace, about: dict
     print(
         f"\n{told['specializations']} specializations of {told['kernels']} kernels against {about['engine']} {about.get('triton', '')}: "
         f"{told['exact']} exact, {told['disagreements']} disagreements, {told['limit_disagrees']} with another verdict at the limit, "
-        f"{len(unverified)} not verified"
+        f"{len(unverified)} not verified",
+        flush=True,
     )
+    say_problem(getattr(reference, "kept", None))
     if arguments.report:
         write_output(json.dumps(as_report(verdicts, about), indent=1, default=str) + "\n", arguments.report)
-    return 1 if told["disagreements"] or told["limit_disagrees"] else 0
+    if told["disagreements"] or told["limit_disagrees"]:
+        return 1
+    return 2 if len(unverified) == len(verdicts) or any(one.failed for one in unverified) else 0
+
+
+def say_problem(kept: Answers | None) -> None:
+    """That the answers of this run could not be kept for ``--resume``."""
+    if kept is not None and kept.problem is not None:
+        print(f"smem-lint: warning: {kept.problem}", file=sys.stderr)

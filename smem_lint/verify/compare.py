@@ -36,6 +36,11 @@ class Verdict:
         stale = self.recorded is not None and self.reference.bytes is not None and self.recorded != self.reference.bytes
         return self.status in ("wrong", "outside", "accepted", "refused") or stale
 
+    @property
+    def failed(self) -> bool:
+        """Whether the reference owes its answer to a fault (a crash, a time-out, a lost worker), not to a kernel that it cannot read."""
+        return self.status == "unverified" and self.reference.failed
+
     def to_json(self) -> dict[str, Any]:
         return {
             "specialization": self.specialization.to_record(), "status": self.status, "limit_agrees": self.limit_agrees,

@@ -30,6 +30,8 @@ from smem_lint.verify.compiler_process import CompilerProcess, CompilerUnavailab
 from smem_lint.verify.cut import CannotCut, Cut, cut
 from smem_lint.verify.cut_files import written
 
+__all__ = ["CompilerEngine", "CompilerUnavailable", "Limits", "answer_key", "as_estimate"]
+
 NAME = "compiler"
 _SCHEMA = 2
 
@@ -93,7 +95,7 @@ class CompilerEngine:
             else:
                 work.put((index, one, piece, key))
         self._ask_all(work, answers, done)
-        return iter([one if one is not None else unanswered(NAME, "no answer") for one in answers])
+        return iter([one if one is not None else unanswered(NAME, "no answer", failed=True) for one in answers])
 
     def _ask_all(self, work: queue.Queue[tuple[int, Specialization, Cut, str]], answers: list[Estimate | None], done: _Counter) -> None:
         count = min(self.jobs or os.cpu_count() or 1, work.qsize())
@@ -172,7 +174,7 @@ def answer_key(piece: Cut, one: Specialization, version: str, full: bool) -> str
 def as_estimate(answer: dict[str, Any], seconds: float, engine: str = NAME) -> Estimate:
     """The answer of a process as an estimate: exact, or unanswered with what it said."""
     if answer.get("shared") is None:
-        return unanswered(engine, str(answer.get("error", "no answer")), seconds)
+        return unanswered(engine, str(answer.get("error", "no answer")), seconds, bool(answer.get("transient")))
     total = int(answer["shared"])
     return Estimate(total, total, total, True, engine, _buffers(answer), error=answer.get("error"), seconds=seconds)
 

@@ -98,7 +98,7 @@ class _Run:
                 waiting = time.monotonic()
             elif time.monotonic() - waiting > self.engine.grace:
                 self._give_up()
-        return [one if one is not None else unanswered(self.engine.kind, "no answer") for one in self.found]
+        return [one if one is not None else unanswered(self.engine.kind, "no answer", failed=True) for one in self.found]
 
     def _submit(self) -> None:
         offered = self._offered()
@@ -134,7 +134,7 @@ class _Run:
         index = self.futures.pop(future)
         if future.status != "finished":
             error = future.exception()
-            self._answer(index, unanswered(self.engine.kind, f"the worker failed: {type(error).__name__}: {error}"))
+            self._answer(index, unanswered(self.engine.kind, f"the worker failed: {type(error).__name__}: {error}", failed=True))
             return
         answer = future.result()
         if not answer.get("transient") and self.engine.kept is not None:
@@ -155,7 +155,8 @@ class _Run:
     def _give_up(self) -> None:
         for future, index in self.futures.items():
             offer = f"with the resource {self.needs[index]}" if self.needs[index] else "at all"
-            self._answer(index, unanswered(self.engine.kind, f"the fleet has had no worker {offer} for {self.engine.grace:g} s"))
+            reason = f"the fleet has had no worker {offer} for {self.engine.grace:g} s"
+            self._answer(index, unanswered(self.engine.kind, reason, failed=True))
             future.cancel()
         self.futures = {}
 

@@ -60,7 +60,7 @@ class GpuAnswer:
     @property
     def estimate(self) -> Estimate:
         if self.shared is None:
-            return unanswered(NAME, self.error or "no answer")
+            return unanswered(NAME, self.error or "no answer", failed=self.transient)
         return Estimate(self.shared, self.shared, self.shared, True, NAME, error=self.error)
 
     def to_json(self) -> dict[str, Any]:
