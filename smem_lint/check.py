@@ -303,7 +303,7 @@ def _finding(rule: Rule, one: Judged, facts: Mapping[str, Any], because: tuple[s
         lower=estimate.lower if told and estimate else None, upper=estimate.upper if told and estimate else None, limit=one.device.optin,
         when=tuple(config.when), because=because, config=_config_json(config), buffers=buffers, fits=_fits(one, facts),
         related=_related(config, buffers),
-        fix=rule.fix, engine=estimate.engine if estimate is not None else "",
+        fix=rule.fix, engine=estimate.engine if estimate is not None else "", estimate=estimate, specialization=one.specialization,
     )  # fmt: skip
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from smem_lint.engines import Buffer
+from smem_lint.engines import Buffer, Estimate
+from smem_lint.specialization import Specialization
 
 JSON_VERSION = 1
 CONFIDENCES = ("exact", "bounded", "assumed")
@@ -43,7 +44,8 @@ class Finding:
     ``because`` tell it from other configs of the same launch.
 
     ``confidence`` is ``exact`` (the estimate is exact and nothing was assumed), ``bounded`` (the verdict rests on bounds) or
-    ``assumed`` (types or shapes came from scenarios). ``file`` is relative to the path that was checked.
+    ``assumed`` (types or shapes came from scenarios). ``file`` is relative to the path that was checked. ``estimate``,
+    ``specialization`` and ``stages`` (estimates by ``num_stages``) are for pages and are no part of the JSON form.
     """
 
     file: str
@@ -70,6 +72,9 @@ class Finding:
     source_line: str = ""
     engine: str = ""
     because: tuple[str, ...] = ()
+    estimate: Estimate | None = field(default=None, repr=False, compare=False)
+    specialization: Specialization | None = field(default=None, repr=False, compare=False)
+    stages: Mapping[int, Estimate] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def fails(self) -> bool:

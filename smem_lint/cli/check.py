@@ -46,9 +46,10 @@ def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
         report = lint.again().report()
     _write(report, arguments, settings.output_format)
     if arguments.html:
+        from smem_lint.cli.paging import paged
         from smem_lint.report.html import render_page
 
-        write_output(render_page(report, __version__), arguments.html)
+        write_output(render_page(paged(report, lint), __version__), arguments.html)
     if any(problem.fatal for problem in report.problems):
         return 2
     return 0 if arguments.exit_zero or not report.failing else 1

@@ -40,8 +40,9 @@ def picture(graph: Any, file: Path, title: str) -> None:
     widths: dict[Any, float] = {node: max(map(len, text)) * _CHARACTER + 0.24 for node, text in texts.items()}
     made = layout(graph, widths)
     boxes = _loops(graph, made, widths)
-    left = min([made.centres[node] - widths[node] / 2 for node in made.centres] + [box[0] for box in boxes.values()], default=0.0) - _MARGIN
-    right = max([made.centres[node] + widths[node] / 2 for node in made.centres] + [box[1] for box in boxes.values()], default=4.0) + _MARGIN
+    lefts = [at - widths[node] / 2 for node, at in made.centres.items()] + [box[0] for box in boxes.values()]
+    rights = [at + widths[node] / 2 for node, at in made.centres.items()] + [box[1] for box in boxes.values()]
+    left, right = min(lefts, default=0.0) - _MARGIN, max(rights, default=4.0) + _MARGIN
     right = max(right, left + 6.2)
     bottom = (max(made.rows.values(), default=0) + 0.5) * _STEP + 0.75
     figure = new_figure(right - left, bottom + 0.75, layout=None)

@@ -1,0 +1,131 @@
+"""The body of ``explain``'s page: verdict, buffers over time, tables, what would fit, source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from smem_lint.explain import STAGES, Cross, Explanation, Row, differing
+from smem_lint.report.explanation import bytes_text, change_text, config_text, value_text
+from smem_lint.report.html_parts import buffers_table, definitions, excerpt
+from smem_lint.report.html_svg import curves, legend, timeline
+from smem_lint.report.html_tags import Child, Safe, tag
+from smem_lint.report.plot import curves as lines_of
+
+
+def explanation_body(found: Explanation, lines: Sequence[str], others: Sequence[Explanation]) -> list[Child]:
+    """The page from top to bottom."""
+    one, estimate = found.base.specialization, found.base.estimate
+    types = ", ".join(f"{name}: {kind}" for name, kind in one.signature.items() if not kind.isidentifier())
+    config = f"{config_text(one.constexprs)}num_warps={one.num_warps}, num_stages={one.num_stages}"
+    facts = definitions([
+        ("file", tag("code", one.file, class_="path")), ("config", config), ("types", types), ("when", "; ".join(found.assumed)),
+        ("not exact", "; ".join(estimate.reasons)),
+    ])  # fmt: skip
+    header = tag("header", tag("h1", tag("code", one.kernel), f" on {found.device.label}"), _verdict(found), facts)
+    main = [*_memory(found, lines), *_cliff(found), *_tables(found, others), *_fits(found), *_source(found, lines)]
+    return [header, tag("main", main)]
+
+
+def _verdict(found: Explanation) -> Safe:
+    estimate, limit = found.base.estimate, found.device.optin
+    if estimate.bytes is None:
+        return tag("p", f"No answer: {estimate.error or 'unknown'}", class_="lead over")
+    room = limit - estimate.bytes
+    end = f"{-room:,} too many." if room < 0 else f"it fits, with {room:,} B to spare."
+    return tag(
+        "p", f"One block asks for {bytes_text(estimate)}; {found.device.target} has {limit:,} B: ", tag("strong", end),
+        class_="lead over" if room < 0 else "lead",
+    )  # fmt: skip
+
+
+def _memory(found: Explanation, lines: Sequence[str]) -> list[Child]:
+    if found.peak is None:
+        return []
+    estimate = found.base.estimate
+    terms = [one.size for one in found.peak.buffers] + [found.peak.gaps] * bool(found.peak.gaps)
+    return [
+        tag("h2", "Who is in shared memory, and when"),
+        tag("div", timeline(estimate, found.device.optin, found.device.target), class_="picture"),
+        tag("p", f"At the peak: {' + '.join(f'{term:,}' for term in terms)} = ", tag("strong", f"{found.peak.total:,} B")),
+        buffers_table(estimate, found.peak.buffers, lines),
+    ]
+
+
+def _cliff(found: Explanation) -> list[Child]:
+    lines: dict[str, Mapping[int, int]] = {}
+    for label, rows in lines_of(found)[:6]:
+        known = {row.specialization.num_stages: row.estimate.bytes for row in rows if row.estimate.bytes is not None}
+        if known:
+            lines[label] = known
+    if not lines:
+        return []
+    here = found.base.specialization.num_stages
+    drawing = curves(lines, here, found.device.optin, found.device.target)
+    return [tag("h2", "Bytes by num_stages"), legend(list(lines)) if len(lines) > 1 else None, tag("div", drawing, class_="picture")]
+
+
+def _tables(found: Explanation, others: Sequence[Explanation]) -> list[Child]:
+    parts: list[Child] = [tag("h2", "What changes it")]
+    for name, rows in found.tables.items():
+        parts.append(_grid(name, [row.change[name] for row in rows], [("bytes", rows)], found))
+    for cross in found.crosses:
+        parts.append(_cross(cross, found))
+    if others:
+        parts.append(_targets([found, *others]))
+    return parts
+
+
+def _cross(cross: Cross, found: Explanation) -> Safe:
+    rows = [(f"{value_text(value)}", rows) for value, rows in zip(cross.sweep.values, cross.rows, strict=True)]
+    return _grid(f"{cross.sweep.label} by {STAGES}", list(cross.stages), rows, found)
+
+
+def _targets(found: Sequence[Explanation]) -> Safe:
+    stages = [row.change[STAGES] for row in found[0].tables[STAGES]]
+    head = tag("tr", [tag("th", name, scope="col") for name in ("target", "limit", *stages)])
+    rows = []
+    for one in found:
+        limit = tag("td", f"{one.device.optin:,}", class_="number")
+        rows.append(tag("tr", tag("th", one.device.label, scope="row"), limit, _cells(one.tables[STAGES], one)))
+    return _table(f"targets by {STAGES}", head, rows)
+
+
+def _grid(caption: str, columns: Sequence[object], rows: Sequence[tuple[str, Sequence[Row]]], found: Explanation) -> Safe:
+    head = tag("tr", tag("td"), [tag("th", value_text(value), scope="col") for value in columns])
+    return _table(caption, head, [tag("tr", tag("th", name, scope="row"), _cells(cells, found)) for name, cells in rows])
+
+
+def _table(caption: str, head: Safe, rows: Sequence[Safe]) -> Safe:
+    table = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", list(rows)), class_="sweep")
+    return tag("div", table, class_="scroll", tabindex="0")
+
+
+def _cells(rows: Sequence[Row], found: Explanation) -> list[Child]:
+    cells: list[Child] = []
+    for row in rows:
+        fits = row.fits(found.device)
+        here = row.specialization == found.base.specialization
+        kind = "number" + ("" if fits is not False else " over") + (" here" if here else "")
+        told = "no answer" if row.estimate.bytes is None else f"{row.estimate.bytes:,}"
+        mark = " ✕" if fits is False else " ?" if fits is None else ""
+        title = row.estimate.error or ("over the limit" if fits is False else "fits" if fits else "may fit or not")
+        cells.append(tag("td", told + mark, class_=kind, title=title + (", this one" if here else "")))
+    return cells
+
+
+def _fits(found: Explanation) -> list[Child]:
+    if not found.fitting:
+        return []
+    items = [
+        tag("li", tag("code", change_text(differing(found.base.specialization, row))), f": {bytes_text(row.estimate)}, "
+            f"{found.device.optin - (row.estimate.bytes or 0):,} to spare")
+        for row in found.fitting
+    ]  # fmt: skip
+    return [tag("h2", "What would fit"), tag("ul", items)]
+
+
+def _source(found: Explanation, lines: Sequence[str]) -> list[Child]:
+    estimate = found.base.estimate
+    marked = [one.line for one in estimate.buffers] + [loop.line for loop in estimate.loops]
+    shown = excerpt(found.base.specialization.file, lines, marked)
+    return [tag("h2", "Source"), shown] if shown is not None else []
