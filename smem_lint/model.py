@@ -20,6 +20,7 @@ from smem_lint.pipeline import back_passes, front_passes, pass_named
 from smem_lint.source.modules import Repository
 from smem_lint.specialization import Specialization
 from smem_lint.tile.frontend import build
+from smem_lint.tile.garbage import GarbageKept
 from smem_lint.tile.ir import Module
 from smem_lint.tile.unsupported import KernelError, Unsupported
 
@@ -54,6 +55,10 @@ class ModelEngine:
         return (self.one(specialization) for specialization in wanted)
 
     def one(self, specialization: Specialization) -> Estimate:
+        with GarbageKept():
+            return self._one(specialization)
+
+    def _one(self, specialization: Specialization) -> Estimate:
         started = time.perf_counter()
         try:
             allocation = self.allocation(specialization)
