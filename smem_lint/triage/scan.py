@@ -1,0 +1,230 @@
+"""One pass over a log: the first failure, its stage, its context, and what echoed it."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict, deque
+from typing import BinaryIO
+
+from smem_lint.triage import messages
+from smem_lint.triage.facts import Facts
+from smem_lint.triage.prefixes import MILD, Entry, entry
+from smem_lint.triage.reading import Line, logical
+from smem_lint.triage.report import Diagnosis, Failure
+from smem_lint.triage.stages import Progress, stage_of
+from smem_lint.triage.tracebacks import TRACEBACK, Trace, describe, is_chain, is_exception
+from smem_lint.triage.verdict import Verdict
+
+_PROCESSES = 256
+_MESSAGE = 4000
+_MORE = 8  # lines that may go on with an exception's message
+_ECHOES = 8
+_FATAL = re.compile(
+    r"LLVM ERROR|CUDA [Ee]rror|CUDA out of memory|Cuda [Ff]ailure|Cuda Runtime|terminate called|\s*what\(\):|Fatal Python error|Segmentation fault|Bus error"
+    r"|!+ Segfault|ptxas (?:fatal|error)|future: <Task .{0,400}exception=|Out of memory: Killed|panicked at|Error in function '|Triton Error"
+    r"|\[TensorRT-LLM\]\[ERROR\]|NVRM: Xid|.{0,200}(?:Assertion .{0,300}failed|NCCL WARN .{0,80}(?:shared memory|posix_fallocate|Cuda failure))"
+    r"|.{0,80}out of resource: |RuntimeError:|Floating point exception|Illegal instruction|=+ Invalid __|Exception: |cutlass.{0,80}error"
+)  # fmt: skip
+_TROUBLE = re.compile(r"(?i)fail|error|exception|could ?n.t|could not|unable|cannot|can't|invalid|not found")
+_LEADING = re.compile(r"^(?:Exception|Error|ERROR|error|Failed|.{0,60}(?:exception|error|failed(?: with)?)): ?(?=[\w.]+(?:Error|Exception|OutOfResources))")
+
+
+class _Scan:
+    def __init__(self) -> None:
+        self.verdict, self.progress, self.facts = Verdict(), Progress(), Facts()
+        self.traces: OrderedDict[str, Trace] = OrderedDict()
+        self.before: deque[tuple[int, str]] = deque(maxlen=5)
+        self.last: dict[str, tuple[str, str]] = {}
+        self.echoes: list[tuple[int, str]] = []
+        self.echo_count = 0
+
+    def line(self, one: Line) -> None:
+        told = entry(one)
+        text = told.text
+        accepted = self.verdict.accepted
+        if accepted and len(accepted.after) < 4 and one.number > accepted.line:
+            accepted.after.append((one.number, text[:400]))
+        if not text.strip():
+            return
+        trace = self._trace(told.process)
+        if not (self._traceback(trace, told) or self._message(trace, told)):
+            self._plain(trace, told)
+        self.before.append((one.number, text[:400]))
+        self.last[told.process] = (told.level, text[:300])
+
+    def _trace(self, process: str) -> Trace:
+        trace = self.traces.get(process)
+        if trace is None:
+            trace = self.traces[process] = Trace()
+            if len(self.traces) > _PROCESSES:
+                gone, _ = self.traces.popitem(last=False)
+                self.last.pop(gone, None)
+        return trace
+
+    def _traceback(self, trace: Trace, told: Entry) -> bool:
+        """A line of a traceback, its last one included."""
+        text, where = told.text, told.text.find(TRACEBACK)
+        if where >= 0:
+            if where > 3:
+                self._echo(told, text[:where])
+            noise = self._noise(told) or (where > 3 and messages.is_noise(text[:where]))
+            trace.begin(told.level, noise, self._warned(told))
+            return True
+        if not trace.inside:
+            if is_chain(text):
+                trace.chained, trace.open = trace.chain is not None or trace.noise, None
+                return True
+            return False
+        if trace.frame(text):
+            return True
+        if told.level in MILD and told.level != trace.level:
+            self._plain(trace, told)
+            return True
+        trace.inside = False
+        if not is_exception(text, inside=True):
+            return False
+        self._raised(trace, told)
+        return True
+
+    def _noise(self, told: Entry) -> bool:
+        """Whether the line before says that the error was caught."""
+        return messages.is_noise(self.last.get(told.process, ("", ""))[1])
+
+    def _warned(self, told: Entry) -> bool:
+        """Whether the line before is a warning that speaks of trouble, of which this would be the explanation."""
+        level, text = self.last.get(told.process, ("", ""))
+        return not told.level and level in ("WARNING", "WARN", "DEBUG") and bool(_TROUBLE.search(text))
+
+    def _raised(self, trace: Trace, told: Entry) -> None:
+        level = told.level or trace.level
+        text = told.text[:_MESSAGE]
+        if text.startswith(("KeyboardInterrupt", "SystemExit: 0", "asyncio.exceptions.CancelledError", "GeneratorExit")):
+            if text.startswith("KeyboardInterrupt"):
+                self.verdict.stopped()
+            trace.open = None
+            return
+        if level in MILD or trace.noise or messages.is_noise(text):
+            trace.open = None
+            return
+        if messages.is_echo(text):
+            trace.open = None
+            if trace.chain is None and messages.is_capture_echo(text):
+                self.verdict.doubt(self._failure(trace, told, "stream_capture"))
+            self._echo(told, text)
+            return
+        kind = messages.kind_of(text)
+        if kind == "other" and messages.is_input(text):
+            return
+        chain = trace.chain
+        if chain is None:
+            chain = trace.chain = self._failure(trace, told, kind)
+            self.verdict.offer(chain, trace.soft)
+        elif chain.kind == "other" and kind != "other":
+            self._upgrade(trace, chain, told, kind)
+        trace.open, trace.more = chain, _MORE
+
+    def _message(self, trace: Trace, told: Entry) -> bool:
+        """A further line of an exception's message, or an error that no traceback led to."""
+        text = told.text
+        if trace.open is not None:
+            trace.more -= 1
+            if trace.more < 0 or told.level in MILD or is_exception(text, inside=False):
+                trace.open = None
+            elif not messages.is_echo(text):
+                kind = messages.kind_of(text) if trace.open.kind == "other" else "other"
+                if kind != "other" and not messages.is_noise(text):
+                    trace.open.kind, trace.open.message = kind, f"{trace.open.message}\n{text[:_MESSAGE]}"
+                    describe(trace.open)
+                    self._reconsider(trace, trace.open)
+                return True
+        if told.level in MILD:
+            return False
+        text = _LEADING.sub("", text)
+        if is_exception(text, inside=False) and not messages.is_noise(told.text):
+            self._free(trace, told._replace(text=text))
+            return True
+        if _FATAL.match(text) and not messages.is_noise(text) and not messages.is_echo(text):
+            self._fatal(trace, told)
+            return True
+        return False
+
+    def _free(self, trace: Trace, told: Entry) -> None:
+        """An exception's line on its own: as if a traceback had been cut off."""
+        trace.chain, trace.noise, trace.soft, trace.level = None, self._noise(told), self._warned(told), told.level
+        trace.frames.clear()
+        trace.functions = set()
+        self._raised(trace, told)
+
+    def _fatal(self, trace: Trace, told: Entry) -> None:
+        failure = self._failure(None, told, messages.kind_of(told.text))
+        trace.chain, trace.open, trace.more = failure, failure, _MORE
+        if "shared memory" in told.text and "NCCL WARN" in told.text:
+            self.verdict.doubt(failure)
+        else:
+            self.verdict.offer(failure)
+
+    def _plain(self, trace: Trace, told: Entry) -> None:
+        text = told.text
+        if messages.is_start(text):
+            self.verdict.started()
+        elif messages.is_shutdown(text):
+            self.verdict.stopped()
+        elif messages.is_health(text):
+            self.verdict.healthy()
+        self.progress.see(text)
+        self.facts.see(text)
+        if told.level in MILD:
+            return
+        if messages.is_echo(text):
+            self._echo(told, text)
+        elif told.level and told.level not in MILD and not messages.is_noise(text):
+            self.verdict.doubt(self._failure(None, told, messages.kind_of(text)))
+
+    def _echo(self, told: Entry, text: str) -> None:
+        if not messages.is_echo(text):
+            return
+        doom = messages.is_doom(text)
+        self.verdict.echoed(self._failure(None, told, "other"), doom)
+        if not self.verdict.stopping:
+            self.echo_count += 1
+            if len(self.echoes) < _ECHOES:
+                self.echoes.append((told.number, text.strip()[:300]))
+
+    def _failure(self, trace: Trace | None, told: Entry, kind: str) -> Failure:
+        frames = tuple(trace.frames) if trace else ()
+        stage = stage_of(frames, frozenset(trace.functions) if trace else frozenset(), self.progress.stage)
+        made = Failure(kind, told.number, told.text[:_MESSAGE], told.process, stage, frames, before=tuple(self.before))
+        describe(made)
+        return made
+
+    def _upgrade(self, trace: Trace, chain: Failure, told: Entry, kind: str) -> None:
+        """A later exception of the chain names the class that its first one did not."""
+        new = self._failure(trace, told, kind)
+        for name in ("kind", "line", "message", "stage", "frames", "kernel", "launch", "required", "limit", "before"):
+            setattr(chain, name, getattr(new, name))
+        self._reconsider(trace, chain)
+
+    def _reconsider(self, trace: Trace, failure: Failure) -> None:
+        if not trace.soft:
+            self.verdict.reconsider(failure)
+
+
+class _Counted:
+    """A stream that counts what is read from it."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.stream, self.bytes = stream, 0
+
+    def read(self, size: int = -1) -> bytes:
+        found = self.stream.read(size)
+        self.bytes += len(found)
+        return found
+
+
+def scan(stream: BinaryIO) -> Diagnosis:
+    """Read a log to its end, in bounded memory; raises OSError where it can't be read."""
+    counted, state, number = _Counted(stream), _Scan(), 0
+    for one in logical(counted):
+        state.line(one)
+        number = one.number
+    return Diagnosis(state.verdict.end(), number, counted.bytes, state.echoes, state.echo_count, state.facts.found)

@@ -1,0 +1,71 @@
+"""At which stage of a server's life a failure happened: by the functions on its stack, else by what was logged before it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from smem_lint.triage.report import Frame
+
+_CAPTURE = {
+    "capture_model", "_capture_cudagraphs", "_capture_cudagraph", "init_cuda_graphs", "init_device_graphs", "capture_one_batch_size",
+    "_capture_graph", "capture_graph", "_warmup_and_capture", "capture_piecewise", "init_piecewise_cuda_graphs", "capture_one_stream",
+    "profile_cuda_graphs", "compile_or_warm_up_model", "kernel_warmup",
+}  # fmt: skip
+_PROFILE = {
+    "determine_available_memory", "determine_num_available_blocks", "profile_run", "_initialize_kv_caches", "initialize_kv_cache",
+    "initialize_kv_caches", "get_kv_cache_configs", "get_kv_cache_config", "_check_enough_kv_cache_memory", "check_enough_kv_cache_memory",
+    "profile_max_num_token", "init_memory_pool", "initialize_cache", "initialize_from_config", "_initialize_cache", "profile_cudagraph_memory",
+    "raise_if_cache_size_invalid", "_profile_available_bytes", "_allocate_kv_cache", "_allocate_gpu_memory", "profile_num_available_blocks",
+}  # fmt: skip
+_LOAD = {
+    "load_model", "init_device", "load_weights", "_load_model", "init_torch_distributed", "initialize_model", "create_engine_config",
+    "init_worker_distributed_environment", "inspect_model_cls", "create_model_config", "process_weights_after_loading", "_run_in_subprocess",
+    "resolve_model_cls", "get_attn_backend",
+}  # fmt: skip
+_REQUEST = {
+    "run_busy_loop", "execute_model", "sample_tokens", "forward_batch_generation", "event_loop_normal", "event_loop_overlap", "run_batch",
+    "_process_engine_step", "step_with_batch_queue", "generate", "create_completion", "create_chat_completion", "step", "_handle_client_request",
+    "_invoke_utility_method", "step_async", "run_engine_loop", "encode", "embed", "forward_thread_func", "forward_thread_func_",
+}  # fmt: skip
+_MARKS = (
+    ("request", re.compile(r"Application startup complete|init engine \(profile|Avg prompt throughput|fired up and ready|Uvicorn running|Supported_tasks|Processed prompts|\" 200")),
+    ("capture", re.compile(r"Graph capturing finished|Capturing (?:CUDA|cuda|batches)|Capture (?:cuda|CUDA) graph begin|Capturing the model|graph shapes")),
+    ("load", re.compile(r"# GPU blocks:|GPU KV cache size:|Maximum concurrency for")),
+    ("profile", re.compile(r"Model loading took|Loading model weights took|Load weight end|Memory profiling|KV cache memory|profile run|Using cache directory:.{0,200}torch_compile")),
+    ("load", re.compile(r"API server version|Initializing a V\d|non-default args|Starting to load|Load weight begin|Loading (?:model|weights|safetensors)|server_args=|Init torch distributed")),
+)  # fmt: skip
+_SERVER = re.compile(r"/(?:vllm|sglang|lmdeploy|tensorrt_llm|aphrodite|text_generation_server|tgi)/|/vllm-src/")
+
+
+class Progress:
+    """How far the server had come, from its own lines."""
+
+    def __init__(self) -> None:
+        self.stage = ""
+
+    def see(self, text: str) -> None:
+        for stage, pattern in _MARKS:
+            if pattern.search(text[:300]):
+                self.stage = stage
+                return
+
+
+def stage_of(frames: Sequence[Frame], functions: frozenset[str], progress: str) -> str:
+    """``load``, ``profile``, ``capture``, ``request``, or ``other`` where the log is not a server's."""
+    if functions & _PROFILE:
+        return "profile"
+    if functions & _CAPTURE:
+        return "capture"
+    if functions & _LOAD and not functions & {"run_busy_loop", "execute_model"}:
+        return "load"
+    if functions & _REQUEST and progress in ("request", "", "capture") and (progress or functions & {"run_busy_loop", "execute_model", "run_batch"}):
+        return "request"
+    if progress in ("request", "capture"):
+        return progress
+    served = any(_SERVER.search(frame.file) for frame in frames)
+    if progress == "profile" and not served:
+        return "profile"
+    if progress or served:
+        return "load"
+    return "other"

@@ -1,0 +1,76 @@
+"""Which of a log's failures is the first one: what was fatal, what was caught, and what only repeats it."""
+
+from __future__ import annotations
+
+from smem_lint.triage.report import Failure
+
+
+class Verdict:
+    """Takes failures and signs of life and death in the order of the log.
+
+    A failure of a known class counts as soon as it is seen. One of no class counts once a process of the server has ended
+    after it, or nothing more is seen of the server; work that goes on shows that it was caught. While the server is being
+    stopped on request nothing counts.
+    """
+
+    def __init__(self) -> None:
+        self.accepted: Failure | None = None
+        self.pending: Failure | None = None
+        self.soft: Failure | None = None
+        self.weak: Failure | None = None
+        self.echo: Failure | None = None
+        self.doomed = False
+        self.stopping = False
+        self.runs = 0
+
+    def offer(self, failure: Failure, soft: bool = False) -> None:
+        """``soft``: a warning came just before it, so that it may have been caught."""
+        if self.accepted or self.stopping:
+            return
+        if soft:
+            self.soft = self.soft or failure
+        elif failure.kind != "other" or self.doomed:
+            self.accepted = failure
+        elif self.pending is None:
+            self.pending = failure
+
+    def reconsider(self, failure: Failure) -> None:
+        """A failure that was offered has turned out to be of a known class."""
+        if self.accepted is None and not self.stopping and failure.kind != "other":
+            self.accepted = failure
+
+    def doubt(self, failure: Failure) -> None:
+        """An error line without an exception: only what the log has nothing better to say."""
+        if not self.stopping and (self.weak is None or (self.weak.kind == "other" and failure.kind != "other")):
+            self.weak = failure
+
+    def echoed(self, failure: Failure, doom: bool) -> None:
+        if self.stopping:
+            return
+        self.echo = self.echo or failure
+        if doom:
+            self.doomed = True
+            self.accepted = self.accepted or self.pending
+
+    def healthy(self) -> None:
+        if not self.doomed:
+            self.pending = self.soft = self.weak = self.echo = None
+
+    def stopped(self) -> None:
+        """Someone asked the server to stop; what was pending until now was caught."""
+        if not self.doomed:
+            self.stopping = True
+
+    def started(self) -> None:
+        """A server's first line: the second one in a log tells that the run before has ended."""
+        if self.runs and self.pending and not self.stopping:
+            self.accepted = self.accepted or self.pending
+        self.runs += 1
+        self.doomed = self.stopping = False
+
+    def end(self) -> Failure | None:
+        if self.accepted or self.pending or self.soft:
+            return self.accepted or self.pending or self.soft
+        if self.weak and (self.doomed or self.weak.kind != "other"):
+            return self.weak
+        return self.echo if self.doomed else None
