@@ -2,7 +2,8 @@
 
     python benchmarks/launch_sites.py TRUTH.jsonl ROOT [--all]
 
-A site (``launch`` of a record and its kernel) is found when a config names both. A record is matched when some config of its
+A site is the ``launch`` of a record (``file:line``; where it is a mere number, the kernel's file) and the kernel. It is found
+when a config names both. A record is matched when some config of its
 site has its ``num_warps`` and ``num_stages`` and agrees on each constexpr that the host code fixes (those that rest on sizes a
 profile assumed are listed in ``assumed`` and not compared). A site is matched when all its recorded launches are; variants
 made by hand are left out. ``--all`` prints what does not match.
@@ -46,13 +47,16 @@ def main(truth: Path, root: Path, *, verbose: bool) -> int:
     records = [json.loads(line) for line in truth.read_text("utf8").splitlines()]
     sites: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
     for record in records:
-        sites[record["launch"], record["kernel"]].append(record)
-    files = sorted({launch.rpartition(":")[0] for launch, _ in sites})
+        place = record["launch"] if isinstance(record["launch"], str) else record["file"]
+        sites[place, record["kernel"]].append(record)
+    named = {launch.rpartition(":")[0] for launch, _ in sites if ":" in launch}
+    files = sorted(named) or [path.relative_to(root).as_posix() for path in sorted(root.rglob("*.py"))]
     start = time.perf_counter()
     configs: dict[str, list[Config]] = defaultdict(list)
     for item in resolve(Repository([root]), files):
         if isinstance(item, Config):
             configs[item.launch].append(item)
+            configs[item.kernel_file].append(item)
     seconds = time.perf_counter() - start
     found = matched = partly = launches = launches_matched = 0
     for (launch, kernel), recorded in sorted(sites.items()):
@@ -68,7 +72,7 @@ def main(truth: Path, root: Path, *, verbose: bool) -> int:
             worst = next(items for items in best if items)
             print(f"{launch} {kernel}: {sum(map(bool, best))} of {len(best)}: {'; '.join(worst[:5])}")
     number = len(sites)
-    print(f"{len(files)} files, {sum(map(len, configs.values()))} configs, {seconds:.1f} s")
+    print(f"{len(files)} files, {sum(map(len, configs.values())) // 2} configs, {seconds:.1f} s")
     print(f"sites {number}, found {found} ({found / number:.1%}), some launch matched {partly} ({partly / number:.1%}), "
           f"all launches matched {matched} ({matched / number:.1%})")  # fmt: skip
     print(f"recorded launches {launches}, matched {launches_matched} ({launches_matched / launches:.1%})")

@@ -11,7 +11,7 @@ from typing import Any
 
 from smem_lint.host.autotune import autotune_call
 from smem_lint.host.config import Config, Missing, json_value
-from smem_lint.host.launches import Found, Site, autotune_for, follow, launch_sites, unreached
+from smem_lint.host.launches import Site, autotune_for, follow, kernel_of, launch_sites, unreached
 from smem_lint.host.limits import Limits
 from smem_lint.host.profile import Profile, load
 from smem_lint.host.program import Program
@@ -25,6 +25,7 @@ from smem_lint.source.tuned import is_tuned_name, tuned_file
 
 _CALLER_LEVELS = 3
 _CALLERS = 6
+_CALLER_PATHS = 28
 _LAUNCHES = re.compile(rb"\]\s*\(|\.run\(|\.warmup\(")
 
 
@@ -98,6 +99,8 @@ def configs_of_site(program: Program, site: Site, profile: Profile) -> list[Conf
     The site's function is entered on its own first. What it leaves to its callers (which kernel, a config, a flag) is then
     looked for in the callers, as far up as that helps.
     """
+    if kernel_of(program, site) is None and not _looks_like_one(site):
+        return []
     found = follow(program, site, profile)
     if found.kernels and not found.configs:
         return []
@@ -109,7 +112,7 @@ def configs_of_site(program: Program, site: Site, profile: Profile) -> list[Conf
         if from_callers and not found.configs:
             return from_callers
     if not found.configs:
-        return [unreached(program, site, found)] if _matters(site, found) else []
+        return [unreached(program, site, found)]
     return found.configs
 
 
@@ -121,6 +124,8 @@ def _through_callers(program: Program, site: Site, profile: Profile) -> list[Con
     """The site's configs as its callers, or theirs, determine them: nearest callers first, until nothing is left open."""
     assert site.function is not None
     configs: list[Config] = []
+    limits = replace(program.limits, paths=_CALLER_PATHS, site_steps=program.limits.site_steps // 3)
+    spent = 0
     level = [(site.module, site.function, (site.function.node,))]
     for _ in range(_CALLER_LEVELS):
         upper: list[Any] = []
@@ -128,7 +133,10 @@ def _through_callers(program: Program, site: Site, profile: Profile) -> list[Con
             for caller_module, caller in program.callers.of(module, entry)[:_CALLERS]:
                 if caller.node in through:
                     continue
-                found = follow(program, site, profile, caller, caller_module, through)
+                if spent > program.limits.site_steps:
+                    return configs
+                found = follow(program, site, profile, caller, caller_module, through, limits=limits)
+                spent += found.steps
                 configs.extend(found.configs)
                 if found.unknown_kernel or any(_left_to_callers(config) for config in found.configs):
                     upper.append((caller_module, caller, (*through, caller.node)))
@@ -138,13 +146,13 @@ def _through_callers(program: Program, site: Site, profile: Profile) -> list[Con
     return configs
 
 
-def _matters(site: Site, found: Found) -> bool:
-    """Whether a call that looks like a launch is one: subscripted calls of other things are common."""
+def _looks_like_one(site: Site) -> bool:
+    """Whether a call of something that is not known to be a kernel may launch one: subscripted calls of other things are common."""
     names = {keyword.arg for keyword in site.node.keywords}
-    if found.unknown_kernel or names & {"num_warps", "num_stages", "grid"}:
+    if names & {"num_warps", "num_stages", "grid"}:
         return True
     text = ast.unparse(site.node.func)
-    return "kernel" in text.lower() or "grid" in text
+    return ("kernel" in text.lower() or "grid" in text or "fn[" in text) and len(site.node.args) + len(names) > 1
 
 
 def _lists(program: Program, module: SourceModule) -> Iterator[Config]:
