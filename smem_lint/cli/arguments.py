@@ -67,6 +67,7 @@ def _check(commands: Any) -> None:
     command.add_argument("--baseline", metavar="FILE", help="leave out what this baseline holds")
     command.add_argument("--fix", action="store_true", help="apply the fixes that the estimates prove")
     command.add_argument("--diff", action="store_true", help="show what --fix would change; exit 1 where it would change something")
+    command.add_argument("--unsafe-fixes", action="store_true", help="with --fix: also let lists prune themselves when the program runs")
     command.add_argument("--html", metavar="FILE", help="write a page with all findings")
     command.add_argument("--watch", action="store_true", help="check again whenever a file changes")
     _settings(command)

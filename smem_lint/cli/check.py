@@ -40,7 +40,7 @@ def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
     if arguments.fix or arguments.diff:
         from smem_lint.cli.fixing import fix
 
-        code = int(fix(report, lint, arguments.diff))
+        code = int(fix(report, lint, arguments.diff, arguments.unsafe_fixes))
         if arguments.diff:
             return code
         report = lint.again().report()

@@ -68,7 +68,7 @@ class Lint:
     def report(self, whole: bool = False) -> Report:
         """What the rules say now, without what the baseline holds (unless ``whole``)."""
         report = Report(targets=tuple(device.target for device in self.devices))
-        files = self._files()
+        files = self.files()
         engine = self.engine or engine_of(self.settings, self.roots, use_cache=self.use_cache)
         kernels: set[tuple[str, str]] = set()
         answered = unanswered = 0
@@ -92,7 +92,7 @@ class Lint:
         unique = {(one.file, one.line, one.message): one for one in problems}
         return [replace(one, fatal=one.file in named) for one in unique.values()]
 
-    def _files(self) -> list[Path]:
+    def files(self) -> list[Path]:
         """What is looked at. Raises UsageError where a folder holds nothing that could be."""
         if self.records is not None:
             return files_of(self.recorded, self.roots)

@@ -1,0 +1,172 @@
+"""``check --fix`` and ``--diff``: each fix is tried on the file's text, linted again, and kept only where the estimates prove it."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from smem_lint.check import Judged
+from smem_lint.cli.engines import engine_of
+from smem_lint.cli.errors import UsageError
+from smem_lint.cli.linting import Lint, absolute
+from smem_lint.engines import Engine, Estimate
+from smem_lint.findings import Finding, Report
+from smem_lint.fixes.plans import Fix, fixes_for, place_of
+from smem_lint.fixes.text import CannotEdit, Edit, Text, write_atomically
+from smem_lint.source.reading import Unreadable
+from smem_lint.specialization import Specialization
+
+
+def fix(report: Report, lint: Lint, diff: bool, unsafe: bool = False) -> int:
+    """Fix what the report names; with ``diff`` write nothing and print what would change. 1 where something changed or would.
+
+    What was done, and what could not be done and why, goes to standard error. Raises UsageError where a file cannot be written.
+    """
+    engine = Remembering(engine_of(lint.settings, lint.roots, use_cache=lint.use_cache))
+    engine.remember(lint.judged)
+    checked = {lint.repository.relative(absolute(path)): absolute(path) for path in lint.files()}
+    by_file: dict[str, list[Fix]] = {}
+    for one in fixes_for(report.findings, lint.judged, lint.repository, unsafe=unsafe):
+        if one.finding.file in checked and one.finding.file.endswith(".py"):
+            by_file.setdefault(one.finding.file, []).append(one)
+    changed = 0
+    for file, fixes in by_file.items():
+        work = _Work(lint, engine, checked[file], report)
+        for one in fixes:
+            _say(one, work.attempt(one), diff)
+        if work.edits:
+            changed += 1
+            _show(checked[file], work.text, work.result) if diff else _write(checked[file], work.result)
+    return int(bool(changed))
+
+
+@dataclass(eq=False)
+class Remembering:
+    """An engine that is asked once for each specialization."""
+
+    engine: Engine
+    known: dict[str, Estimate] = field(default_factory=dict)
+    name: str = "remembering"
+
+    def remember(self, judged: Iterable[Judged]) -> None:
+        for one in judged:
+            if one.specialization is not None and one.estimate is not None:
+                self.known[repr(one.specialization)] = one.estimate
+
+    def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
+        listed = list(specializations)
+        wanted = {repr(one): one for one in listed}
+        new = {key: one for key, one in wanted.items() if key not in self.known}
+        self.known.update(zip(new, self.engine.estimate(list(new.values())), strict=True))
+        return (self.known[repr(one)] for one in listed)
+
+
+class _Work:
+    """The fixes of one file, one after the other; ``result`` is its content with those that were kept."""
+
+    def __init__(self, lint: Lint, engine: Engine, path: Path, report: Report) -> None:
+        self.lint, self.engine, self.path = lint, engine, path
+        self.file = lint.repository.relative(path)
+        self.edits: list[Edit] = []
+        self.now: tuple[list[Finding], list[Judged]] = (
+            [one for one in report.findings if one.file == self.file], [one for one in lint.judged if one.config.file == self.file],
+        )  # fmt: skip
+        self._sites = _sites(self.now[1])
+        try:
+            self.text: Text | None = Text(lint.repository.read(self.file, path))
+        except (Unreadable, CannotEdit):
+            self.text = None
+        self.result = b""
+
+    def attempt(self, one: Fix) -> str | None:
+        """Try a fix's ways; None where one is kept, else why none is."""
+        if self.text is None:
+            return "the file cannot be read"
+        reason = "nothing to try"
+        for way in one.attempts:
+            try:
+                edits = way(self.text)
+                result = self.text.edited([*self.edits, *edits])
+            except CannotEdit as refused:
+                reason = str(refused)
+                continue
+            told = self._proof(one, result)
+            if told is None:
+                self.edits, self.result = [*self.edits, *edits], result
+                return None
+            reason = told
+        return reason
+
+    def _proof(self, one: Fix, result: bytes) -> str | None:
+        """Lint the file as it would be; None where the finding is gone and nothing else has come up, else what speaks against it."""
+        again = self.lint.over({self.path: result}, self.engine)
+        report = again.report()
+        judged = [found for found in again.judged if found.config.file == self.file]
+        before, after = _counted(self.now[0]), _counted(report.findings)
+        key = (one.finding.rule, one.finding.kernel, one.finding.target)
+        if after[key] >= before[key]:
+            return "the finding would not go away"
+        worse = [key for key in after if after[key] > before[key]]
+        if worse:
+            return f"{worse[0][0]} would come up"
+        if report.problems and not self.lint.repository.problems:
+            return report.problems[0].message
+        if one.name == "lower-num-stages" and (doubt := self._doubt(one, judged)):
+            return doubt
+        self.now = (report.findings, judged)
+        return None
+
+    def _doubt(self, one: Fix, judged: Sequence[Judged]) -> str | None:
+        """Whether each config that the launch would have is known, to the byte, to fit."""
+        sites = _sites(judged)
+        if len(sites) != len(self._sites):
+            return "the launches of the file could not be followed as before"
+        place = self._sites.index((one.finding.file, one.finding.line, one.finding.column))
+        before = {repr(found.specialization) for found in self.now[1]}
+        for found in judged:
+            if place_of(found) == sites[place] and found.config.origin == "launch":
+                if not found.answered:
+                    return "the result could not be evaluated"
+                if found.overflows and repr(found.specialization) not in before:
+                    return "the result would not fit"
+                if repr(found.specialization) not in before and not (found.estimate is not None and found.estimate.exact):
+                    return "the result is not known to the byte"
+        return None
+
+
+def _sites(judged: Iterable[Judged]) -> list[tuple[str, int, int]]:
+    return sorted({place_of(one) for one in judged if one.config.origin == "launch"})
+
+
+def _counted(findings: Iterable[Finding]) -> Counter[tuple[str, str, str]]:
+    return Counter((one.rule, one.kernel, one.target) for one in findings if one.fails or one.rule == "SMEM011")
+
+
+def _say(one: Fix, refused: str | None, diff: bool) -> None:
+    where = f"{one.finding.file}:{one.finding.line}"
+    if refused is None:
+        print(f"{where}: {'would fix' if diff else 'fixed'} {one.finding.rule}: {one.done}", file=sys.stderr)
+    else:
+        print(f"{where}: {one.finding.rule} is not fixed by {one.name}: {refused}", file=sys.stderr)
+
+
+def _show(path: Path, text: Text | None, result: bytes) -> None:
+    assert text is not None
+    before, after = (data.decode().splitlines(keepends=True) for data in (text.utf8, Text(result).utf8))
+    name = os.path.relpath(path)
+    name = str(path) if name.startswith("..") else Path(name).as_posix()
+    for line in difflib.unified_diff(before, after, name, name):
+        sys.stdout.write(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
+    sys.stdout.flush()
+
+
+def _write(path: Path, result: bytes) -> None:
+    try:
+        write_atomically(path, result)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from error

@@ -1,0 +1,135 @@
+"""From findings and the estimates behind them to fixes: what may be changed, in the order in which it is tried."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from smem_lint.check import Judged
+from smem_lint.findings import Finding
+from smem_lint.fixes.autotune_lists import Tuned
+from smem_lint.fixes.guard import conditions, shaping_of
+from smem_lint.fixes.lower_num_stages import Launch, Lowering
+from smem_lint.fixes.query_device_limit import querying
+from smem_lint.fixes.suppressions import dropping
+from smem_lint.fixes.text import CannotEdit, Edit, Text
+from smem_lint.source.modules import Repository
+
+Attempt = Callable[[Text], list[Edit]]
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """One fix of one finding; of its ``attempts`` the first is taken whose result the estimates prove."""
+
+    name: str
+    finding: Finding
+    attempts: tuple[Attempt, ...]
+    done: str
+
+
+def fixes_for(findings: Iterable[Finding], judged: Sequence[Judged], repository: Repository, *, unsafe: bool = False) -> Iterator[Fix]:
+    """One fix for each place that has one, in the order of the findings. ``unsafe`` adds those that change when code runs."""
+    seen: set[tuple[str, int, int, str]] = set()
+    for finding in findings:
+        place = (finding.file, finding.line, finding.column if finding.fix != "drop-dead-configs" else 0, finding.fix)
+        if not finding.fix or place in seen:
+            continue
+        fix = _fix(finding, judged, repository, unsafe)
+        if fix is not None:
+            seen.add(place)
+            yield fix
+
+
+def _fix(finding: Finding, judged: Sequence[Judged], repository: Repository, unsafe: bool) -> Fix | None:
+    if finding.fix == "lower-num-stages":
+        return _lower(finding, judged, repository)
+    if finding.fix == "drop-dead-configs":
+        return _drop(finding, judged, unsafe)
+    if finding.fix == "query-device-limit":
+        attempt = (lambda text: querying(text, finding.line, finding.column),)
+        return Fix(finding.fix, finding, attempt, "asks the device for its limit")
+    if finding.fix == "drop-suppression":
+        return Fix(finding.fix, finding, (lambda text: dropping(text, finding.line),), "removed a suppression that silences nothing")
+    return None
+
+
+def _lower(finding: Finding, judged: Sequence[Judged], repository: Repository) -> Fix | None:
+    here = [one for one in judged if one.config.origin == "launch" and place_of(one) == (finding.file, finding.line, finding.column)]
+    helped = [(one, stages) for one in here if one.overflows and not one.config.guarded and (stages := _most_stages(one))]
+    if not helped:
+        return None
+    stages = min(found for _, found in helped)
+    after = [one.neighbour(num_stages=stages) for one, _ in helped]
+    if any(one is None or not one.exact or one.bytes is None for one in after):
+        return None
+    config = helped[0][0].config
+    plan = Lowering(
+        stages, max(one.bytes for one in after if one is not None and one.bytes is not None), max(one.bytes for one, _ in helped),
+        config.arguments, tuple(name for name in config.arguments if config.types.get(name, "").startswith("*")),
+    )  # fmt: skip
+    targets = {one.device.target for one, _ in helped}
+    overflowing = [one.config for one, _ in helped]
+    fitting = [
+        one.config for one in here
+        if one.device.target in targets and one.answered and not one.overflows and _stages(one) > stages
+    ]  # fmt: skip
+    module = repository.module(config.kernel_file)
+    shaping = shaping_of(module.find_function(config.kernel)) if module is not None else frozenset[str]()
+
+    def guarded(text: Text) -> list[Edit]:
+        launch = Launch(text, finding.line, finding.column, config.arguments)
+        return launch.lowered(plan, conditions(overflowing, fitting, launch.names(), shaping))
+
+    def by_device(text: Text) -> list[Edit]:
+        return Launch(text, finding.line, finding.column, config.arguments).lowered(plan, ())
+
+    def plain(text: Text) -> list[Edit]:
+        return Launch(text, finding.line, finding.column, config.arguments).lowered(plan, None)
+
+    done = f"num_stages={stages} where {plan.need:,} bytes do not fit: {plan.bytes:,} bytes"
+    return Fix(finding.fix, finding, (guarded, by_device, plain), done)
+
+
+def place_of(one: Judged) -> tuple[str, int, int]:
+    return (one.config.file, one.config.line, one.config.column)
+
+
+def _stages(one: Judged) -> int:
+    return one.specialization.num_stages if one.specialization is not None else 0
+
+
+def _most_stages(one: Judged) -> int | None:
+    """The largest smaller ``num_stages`` whose exact estimate fits; None where there is none."""
+    for stages in range(_stages(one) - 1, 0, -1):
+        estimate = one.neighbour(num_stages=stages)
+        if estimate is not None and estimate.exact and estimate.bytes is not None and estimate.bytes <= one.device.optin:
+            return stages
+    return None
+
+
+def _drop(finding: Finding, judged: Sequence[Judged], unsafe: bool) -> Fix | None:
+    entries: dict[int, list[Judged]] = {}
+    for one in judged:
+        at = one.config
+        if at.origin == "autotune" and at.launch and (at.file, at.line, at.kernel) == (finding.file, finding.line, finding.kernel):
+            entries.setdefault(at.index, []).append(one)
+    of = max((one.config.of for found in entries.values() for one in found), default=0)
+    dead = {index for index, found in entries.items() if all(map(_never_fits, found))}
+    some_fits = any(one.answered and not one.overflows for found in entries.values() for one in found)
+    targets = ", ".join(dict.fromkeys(one.device.target for found in entries.values() for one in found))
+
+    def drop(text: Text) -> list[Edit]:
+        if not dead or not some_fits:
+            raise CannotEdit("no entry of the list is dead whatever the arguments")
+        return Tuned(text, finding.line, finding.kernel).without(dead, of)
+
+    attempts: list[Attempt] = [drop]
+    if unsafe:
+        attempts.append(lambda text: Tuned(text, finding.line, finding.kernel).with_pruning())
+    return Fix(finding.fix, finding, tuple(attempts), f"the list keeps what can launch on {targets}")
+
+
+def _never_fits(one: Judged) -> bool:
+    """Whether an entry is known not to fit, to the byte, whatever sizes a profile might have supposed."""
+    return one.overflows and one.estimate is not None and one.estimate.exact and not one.config.assumed and not one.config.guarded

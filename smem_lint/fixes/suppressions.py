@@ -1,0 +1,23 @@
+"""``drop-suppression``: a comment that silences nothing goes, with its line where it stands alone."""
+
+from __future__ import annotations
+
+import libcst as cst
+
+from smem_lint.fixes.text import CannotEdit, Edit, Text
+
+_MARK = "smem-lint:"
+
+
+def dropping(text: Text, line: int) -> list[Edit]:
+    """Remove the comment of a line from its mark on; what the comment says before the mark stays. Raises CannotEdit."""
+    comments = [node for node in text.nodes(cst.Comment) if text.line_of(text.span(node)[0]) == line]
+    if not comments or _MARK not in comments[0].value:
+        raise CannotEdit("the suppression was not found")
+    start, end = text.span(comments[0])
+    first = text.line_starts[line - 1]
+    before = text.utf8[first:start]
+    if before.strip():
+        return [Edit(first + len(before.rstrip()), end, "")]
+    following = text.line_starts[line] if line < len(text.line_starts) else len(text.utf8)
+    return [Edit(first, following, "")]
