@@ -249,6 +249,10 @@ def _list_facts(members: Sequence[Judged]) -> tuple[Judged | None, dict[str, Any
     """
     pruned = {one.config.index for one in members if one.config.pruned}
     answered = [one for one in members if one.answered and not one.config.pruned]
+    if any(not one.overflows for one in answered):
+        dropped = {one.config.index for one in answered if one.overflows and one.config.prunes_to_fit}
+        pruned |= dropped
+        answered = [one for one in answered if one.config.index not in dropped]
     if not answered:
         return None, {}
     dead = {one.config.index for one in answered if one.overflows}

@@ -36,6 +36,16 @@ def autotune_of(program: Program, kernel: Kernel) -> Autotune | None:
     return None
 
 
+def prunes_to_fit(program: Program, autotune: Autotune) -> bool:
+    """Whether the list is pruned by ``smem_lint.prune``, which leaves of it what fits the device."""
+    for node in ast.walk(autotune.prune) if autotune.prune is not None else ():
+        dotted = dotted_name(node) if isinstance(node, (ast.Name, ast.Attribute)) else None
+        for meaning in program.repository.resolve_all(autotune.kernel.module, dotted) if dotted else ():
+            if isinstance(meaning, External) and meaning.dotted in ("smem_lint.prune", "smem_lint.pruning.prune"):
+                return True
+    return False
+
+
 def heuristics_of(program: Program, kernel: Kernel) -> dict[str, Any]:
     """``triton.heuristics`` by constexpr name: functions of the launch's arguments."""
     table: dict[str, Any] = {}

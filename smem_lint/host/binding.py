@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from smem_lint.host.autotune import Autotune, heuristics_of
+from smem_lint.host.autotune import Autotune, heuristics_of, prunes_to_fit
 from smem_lint.host.config import Config, Missing, json_value, short_name
 from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.expressions import item
@@ -71,6 +71,8 @@ def configs_of_launch(run: Evaluation, launch: Launch, profile: Profile, autotun
     entries: list[TunedConfig | None] = list(autotune.configs) if autotune is not None and autotune.configs is not None else [None]
     shared = _Shared(run, launch, kernel, facts, profile, bound)
     made = [shared.config(entry, place, len(entries), autotune) for place, entry in enumerate(entries)]
+    if autotune is not None and prunes_to_fit(run.program, autotune):
+        return [replace(config, prunes_to_fit=True) for config in made]
     kept = kept_configs(run, launch, facts, autotune) if autotune is not None else None
     if kept is None:
         return made

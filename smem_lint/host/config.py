@@ -41,7 +41,7 @@ class Config:
     no constexpr its type as Triton writes it, ``attrs`` its facts. ``tuned`` holds what the list or file itself sets.
     ``assumed`` names the constexprs whose value rests on sizes that a profile gave, not on the host code alone.
     ``device_name`` is the device that a tuned file is named for. ``when`` says under which assumptions the config is
-    reached; ``guarded`` that a failure to launch is caught.
+    reached; ``guarded`` that a failure to launch is caught; ``prunes_to_fit`` that its list is given to ``smem_lint.prune`` first.
     """
 
     file: str
@@ -64,6 +64,7 @@ class Config:
     tuned: Mapping[str, Any] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     pruned: bool = False
+    prunes_to_fit: bool = False
     assumed: tuple[str, ...] = ()
     device_name: str = ""
 
