@@ -37,6 +37,8 @@ def main() -> None:
     for line in sys.stdin:
         try:
             answer = _compile(json.loads(line))
+        except MemoryError:
+            answer = {"error": "the compiler ran out of memory", "transient": True}
         except BaseException as error:
             answer = {"error": _told(error)}
             if isinstance(error, (KeyboardInterrupt, SystemExit)):
@@ -50,6 +52,10 @@ def _hello() -> dict[str, Any]:
         import triton
     except Exception as error:
         return {"triton": None, "error": _told(error)}
+    try:
+        importlib.import_module("triton.backends.compiler")
+    except ImportError:
+        return {"triton": None, "error": f"Triton {triton.__version__} is too old: 3.0 or newer is needed"}
     return {"triton": triton.__version__}
 
 
