@@ -13,6 +13,7 @@ from pathlib import Path
 
 from smem_lint.explain import Explanation
 from smem_lint.findings import Finding, Report
+from smem_lint.report.grouping import grouped
 from smem_lint.report.html_explanation import explanation_body
 from smem_lint.report.html_finding import finding_details
 from smem_lint.report.html_tags import Child, Safe, raw, tag
@@ -29,9 +30,10 @@ def render_page(report: Report, version: str) -> str:
     for finding in report.findings:
         groups.setdefault((finding.kernel_file or finding.file, finding.kernel), []).append(finding)
     sections = [_section(file, kernel, found, report) for (file, kernel), found in groups.items()]
-    statistics = report.statistics
+    statistics, failing = report.statistics, report.failing
+    notes = len(report.findings) - len(failing)
     told = (
-        f"{count(len(report.failing), 'problem')}, {count(len(report.findings) - len(report.failing), 'note')} in "
+        f"{count(len(grouped(failing)), 'problem')} ({count(len(failing), 'case')}) and {count(notes, 'note')} in "
         f"{count(statistics.get('configs', 0), 'config')} of {count(statistics.get('kernels', 0), 'kernel')}"
     )
     body = [

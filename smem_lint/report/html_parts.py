@@ -13,20 +13,25 @@ _AROUND = 2
 
 
 def buffers_table(estimate: Estimate, peak: Sequence[Buffer], lines: Sequence[str]) -> Safe:
-    """Every buffer by offset, those of the peak first and marked."""
-    head = tag("tr", [tag("th", name, scope="col") for name in ("bytes", "offset", "what", "alive", "line", "source")])
+    """Every buffer by offset: those that make up the peak, then those that use the same bytes at other times."""
+    names = ("bytes", "offset", "what", "alive", "line", "source")
+    head = tag("tr", [tag("th", name, scope="col", class_="number" if index < 2 else None) for index, name in enumerate(names)])
     rest = sorted((one for one in estimate.buffers if one not in peak), key=lambda one: (one.offset, one.start))
-    rows = [_buffer(one, estimate, lines, True) for one in peak] + [_buffer(one, estimate, lines, False) for one in rest]
-    return tag("div", tag("table", tag("thead", head), tag("tbody", rows), class_="buffers"), class_="scroll", tabindex="0")
+    bodies = [
+        tag("tbody", tag("tr", tag("th", title, colspan=6, scope="rowgroup")), [_buffer(one, estimate, lines) for one in buffers])
+        for title, buffers in (("At the peak", peak), ("At other times, in the same bytes", rest))
+        if buffers
+    ]
+    return tag("div", tag("table", tag("thead", head), bodies, class_="buffers"), class_="scroll", tabindex="0")
 
 
-def _buffer(one: Buffer, estimate: Estimate, lines: Sequence[str], held: bool) -> Safe:
+def _buffer(one: Buffer, estimate: Estimate, lines: Sequence[str]) -> Safe:
     read = f", read at line {one.read}" if one.read and one.read != one.line else ""
     return tag(
         "tr",
         tag("td", f"{one.size:,}", class_="number"),
         tag("td", f"{one.offset:,}", class_="number"),
-        tag("td", tag("span", class_=f"swatch {one.kind}"), describe(one), tag("strong", " at the peak") if held else None),
+        tag("td", tag("span", class_=f"swatch {one.kind}"), describe(one)),
         tag("td", lifetime(one, estimate.loops)),
         tag("td", f"{one.line or ''}{read}"),
         tag("td", tag("code", code_at(one.line, lines))),

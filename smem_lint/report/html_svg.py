@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from smem_lint.engines import Buffer, Estimate, Loop
-from smem_lint.explain import lifetime
+from smem_lint.explain import lifetime, peak
 from smem_lint.report.explanation import describe
 from smem_lint.report.html_tags import Child, Safe, tag
 
@@ -40,6 +40,13 @@ def timeline(estimate: Estimate, limit: int | None, target: str) -> Safe:
             tag("text", f"limit of {target}: {limit:,} B", class_="limit-text", x=_WIDTH - _RIGHT, y=_n(y(limit) - 4), text_anchor="end"),
         ]
     parts.append(tag("text", "program order →", class_="axis", x=_WIDTH - _RIGHT, y=_HEIGHT - 6, text_anchor="end"))
+    held = peak(estimate)
+    if held is not None:
+        at = _n(x(held.position + 0.5))
+        parts += [
+            tag("line", class_="peak", x1=at, x2=at, y1=_TOP - 14, y2=_HEIGHT - _BOTTOM),
+            tag("text", "peak", class_="axis", x=at, y=_HEIGHT - 6, text_anchor="middle"),
+        ]
     label = f"Buffers of {total:,} bytes against program order"
     return _svg(label, parts, "timeline")
 
@@ -54,9 +61,9 @@ def curves(lines: Mapping[str, Mapping[int, int]], here: int, limit: int | None,
     """Bytes by ``num_stages``, one line for each name."""
     values = [value for line in lines.values() for value in line.values()]
     stages = sorted({number for line in lines.values() for number in line})
-    peak = max(values, default=1)
-    shown = limit if limit is not None and limit < 2.2 * peak else None
-    top = max(peak, shown or 0, 1) * 1.14
+    highest = max(values, default=1)
+    shown = limit if limit is not None and limit < 2.2 * highest else None
+    top = max(highest, shown or 0, 1) * 1.2
 
     def x(number: int) -> float:
         at = stages.index(number) + 0.5
@@ -76,7 +83,7 @@ def curves(lines: Mapping[str, Mapping[int, int]], here: int, limit: int | None,
     if shown is not None:
         parts += [
             tag("line", class_="limit", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=_n(y(shown)), y2=_n(y(shown))),
-            tag("text", f"limit of {target}: {shown:,} B", class_="limit-text", x=_LEFT + 4, y=_n(y(shown) - 5)),
+            tag("text", f"– – limit of {target}: {shown:,} B", class_="limit-text", x=_LEFT + 6, y=_TOP),
         ]
     for index, (name, line) in enumerate(lines.items()):
         parts.append(_line(index, name, line, limit, x, y, _below(line, lines, top)))
@@ -128,7 +135,7 @@ def _band(loop: Loop, x: Scale) -> Safe:
 
 def _rectangle(buffer: Buffer, loops: Sequence[Loop], x: Scale, y: Scale) -> Safe:
     left, width = x(buffer.start), max(x(buffer.end) - x(buffer.start), _THIN)
-    height = max(y(buffer.offset) - y(buffer.offset + buffer.size), 1.0)
+    height = max(y(buffer.offset) - y(buffer.offset + buffer.size), 2.0)
     alive = lifetime(buffer, loops)
     what = f"{describe(buffer)}, {buffer.size:,} B at {buffer.offset:,}{', alive ' + alive if alive else ''}"
     title = tag("title", what + (f", line {buffer.line}" if buffer.line else ""))
@@ -142,7 +149,7 @@ def _rectangle(buffer: Buffer, loops: Sequence[Loop], x: Scale, y: Scale) -> Saf
     elif height >= 13 and width >= 60:
         parts.append(tag("text", f"{buffer.size:,} B", class_="inside", x=_n(left + 4), y=_n(y(buffer.offset + buffer.size / 2) + 4)))
     kind = buffer.kind if buffer.kind in KINDS else "scratch"
-    return tag("g", parts, class_=f"buffer {kind}")
+    return tag("g", parts, class_=f"buffer {kind}{' thin' if min(height, width) < 6 else ''}")
 
 
 def _grid(top: float, y: Scale) -> list[Child]:
