@@ -92,9 +92,7 @@ def _add_nodes(graph: Any, reading: _Reading, allocation: Allocation, source: Se
     return keys
 
 
-def _add(
-    graph: Any, key: Key, kind: str, line: int | None, op: Op, buffer: Buffer | None, loop: int | None, source: Sequence[str]
-) -> None:
+def _add(graph: Any, key: Key, kind: str, line: int | None, op: Op, buffer: Buffer | None, loop: int | None, source: Sequence[str]) -> None:
     if key in graph:
         return
     label = describe(buffer) if buffer is not None and kind == buffer.kind else f"{kind} {_shape(op)}".strip()

@@ -184,5 +184,3 @@ def _quoted(text: str) -> str:
 
 def _plain(text: str) -> str:
     return text.replace("$", r"\$")
-
-
