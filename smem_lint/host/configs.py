@@ -25,6 +25,7 @@ from smem_lint.source.tuned import is_tuned_name, tuned_file
 
 _CALLER_LEVELS = 3
 _CALLERS = 6
+_HELPER_CALLERS = 24
 _CALLER_PATHS = 28
 _LAUNCHES = re.compile(rb"\]\s*\(|\.run\(|\.warmup\(")
 
@@ -105,7 +106,7 @@ def configs_of_site(program: Program, site: Site, profile: Profile) -> list[Conf
     if found.kernels and not found.configs:
         return []
     if site.function is not None and (found.unknown_kernel or any(_left_to_callers(config) for config in found.configs)):
-        from_callers = _through_callers(program, site, profile)
+        from_callers = _through_callers(program, site, profile, helper=bool(found.unknown_kernel))
         resolved = [config for config in from_callers if not config.unresolved]
         if resolved:
             return [*[config for config in found.configs if not _left_to_callers(config)], *from_callers]
@@ -120,20 +121,25 @@ def _left_to_callers(config: Config) -> bool:
     return any(missing.name == "**" or missing.reason.endswith("given by the caller") for missing in config.unresolved)
 
 
-def _through_callers(program: Program, site: Site, profile: Profile) -> list[Config]:
-    """The site's configs as its callers, or theirs, determine them: nearest callers first, until nothing is left open."""
+def _through_callers(program: Program, site: Site, profile: Profile, *, helper: bool) -> list[Config]:
+    """The site's configs as its callers, or theirs, determine them: nearest callers first, until nothing is left open.
+
+    A ``helper`` launches whatever kernel it is handed: each of its callers may hand it another.
+    """
     assert site.function is not None
     configs: list[Config] = []
     limits = replace(program.limits, paths=_CALLER_PATHS, site_steps=program.limits.site_steps // 3)
+    budget = program.limits.site_steps * (4 if helper else 1)
+    width = _HELPER_CALLERS if helper else _CALLERS
     spent = 0
     level = [(site.module, site.function, (site.function.node,))]
     for _ in range(_CALLER_LEVELS):
         upper: list[Any] = []
         for module, entry, through in level:
-            for caller_module, caller in program.callers.of(module, entry)[:_CALLERS]:
+            for caller_module, caller in program.callers.of(module, entry)[:width]:
                 if caller.node in through:
                     continue
-                if spent > program.limits.site_steps:
+                if spent > budget:
                     return configs
                 found = follow(program, site, profile, caller, caller_module, through, limits=limits)
                 spent += found.steps
@@ -149,7 +155,7 @@ def _through_callers(program: Program, site: Site, profile: Profile) -> list[Con
 def _looks_like_one(site: Site) -> bool:
     """Whether a call of something that is not known to be a kernel may launch one: subscripted calls of other things are common."""
     names = {keyword.arg for keyword in site.node.keywords}
-    if names & {"num_warps", "num_stages", "grid"}:
+    if names & {"num_warps", "num_stages", "grid", None}:
         return True
     text = ast.unparse(site.node.func)
     return ("kernel" in text.lower() or "grid" in text or "fn[" in text) and len(site.node.args) + len(names) > 1
