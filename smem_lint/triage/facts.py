@@ -6,7 +6,10 @@ import re
 
 _LINES = 20_000
 _WANTED = {
-    "gpu": r"\b(?:NVIDIA |Tesla |Quadro )?(GB10|RTX PRO \d{4}\w*|(?:GeForce )?RTX \d{4}(?: ?Ti| SUPER| Ada)?|A100|A10G?|A30|A40|L40S?|L4|T4|V100|H100|H200|H20|GH200|GB200|GB300|B200|B300|DGX Spark|Jetson \w+)\b",
+    "gpu": (
+        r"\b(?:NVIDIA |Tesla |Quadro )?(GB10|RTX PRO \d{4}\w*|(?:GeForce )?RTX \d{4}(?: ?Ti| SUPER| Ada)?|A100|A10G?|A30|A40|L40S?|L4|T4"
+        r"|V100|H100|H200|H20|GH200|GB200|GB300|B200|B300|DGX Spark|Jetson \w+)\b"
+    ),
     "capability": r"(?:compute capability|CUDA capability|capability)[ :=]{1,3}\(?(\d{1,2}[.,] ?\d)\b|\b(sm_?\d{2,3}[af]?)\b",
     "driver": r"[Dd]river [Vv]ersion:? ?(\d{3}\.\d+(?:\.\d+)?)",
     "cuda": r"CUDA(?: runtime)?(?: [Vv]ersion)?:? ?(1[1-9]\.\d+)\b|\+cu(1\d\d)\b",

@@ -24,10 +24,8 @@ class Entry(NamedTuple):
 
 _LEVEL = r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE)"
 _TIME = r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
-_PROCESS = re.compile(
-    r"\s*(?:\((?P<named>(?:EngineCore|APIServer|ApiServer|Worker|VllmWorker|RayWorker|Ray|DPCoordinator|ServeReplica|Engine|pid=|rank)[^()]{0,80})\) ?"
-    r"|\[(?P<rank>(?:rank|default|dp|tp)_?\d+)\]: ?)"
-)  # fmt: skip
+_WRITERS = "EngineCore|APIServer|ApiServer|Worker|VllmWorker|RayWorker|Ray|DPCoordinator|ServeReplica|Engine|pid=|rank"
+_PROCESS = re.compile(rf"\s*(?:\((?P<named>(?:{_WRITERS})[^()]{{0,80}})\) ?|\[(?P<rank>(?:rank|default|dp|tp)_?\d+)\]: ?)")
 _WRAPPERS = tuple(
     re.compile(pattern)
     for pattern in (

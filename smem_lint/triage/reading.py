@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 CHUNK = 1 << 18
 PIECE = 1 << 15  # bytes of a physical line that are looked at together
@@ -29,7 +29,25 @@ class Line(NamedTuple):
     level: str = ""
 
 
-def physical(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
+class Source(Protocol):
+    """What bytes can be read from."""
+
+    def read(self, size: int, /) -> bytes: ...
+
+
+class Counted:
+    """A source that counts what is read from it."""
+
+    def __init__(self, stream: Source) -> None:
+        self.stream, self.bytes = stream, 0
+
+    def read(self, size: int, /) -> bytes:
+        found = self.stream.read(size)
+        self.bytes += len(found)
+        return found
+
+
+def physical(stream: Source) -> Iterator[tuple[int, bytes]]:
     """The lines of a stream, numbered from 1; one longer than ``PIECE`` comes in overlapping pieces of the same number."""
     number, rest = 1, b""
     while True:
@@ -56,7 +74,7 @@ def _pieces(number: int, line: bytes) -> Iterator[tuple[int, bytes]]:
         yield number, line[start : start + PIECE]
 
 
-def logical(stream: BinaryIO) -> Iterator[Line]:
+def logical(stream: Source) -> Iterator[Line]:
     """The logical lines of a log; never fails on what it holds."""
     for number, raw in physical(stream):
         text = raw.decode("utf8", "replace")
@@ -81,7 +99,9 @@ def _unwrapped(number: int, text: str) -> Iterator[Line]:
             if texts:
                 for value in texts:
                     for part in value.split("\n"):
-                        yield Line(number, _ANSI.sub("", (head if not head.strip() or part is value else "") + part.rstrip("\r")), True, level)
+                        yield Line(
+                            number, _ANSI.sub("", (head if not head.strip() or part is value else "") + part.rstrip("\r")), True, level
+                        )
                 return
     keyed = _KEYED.match(text)
     if "\\n" in text or keyed:

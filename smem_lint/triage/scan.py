@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict, deque
-from typing import BinaryIO
 
-from smem_lint.triage import messages
+from smem_lint.triage import kinds, signs
 from smem_lint.triage.facts import Facts
 from smem_lint.triage.prefixes import MILD, Entry, entry
-from smem_lint.triage.reading import Line, logical
+from smem_lint.triage.reading import Counted, Line, Source, logical
 from smem_lint.triage.report import Diagnosis, Failure
 from smem_lint.triage.stages import Progress, stage_of
 from smem_lint.triage.tracebacks import TRACEBACK, Trace, describe, is_chain, is_exception
@@ -17,16 +16,19 @@ from smem_lint.triage.verdict import Verdict
 
 _PROCESSES = 256
 _MESSAGE = 4000
-_MORE = 8  # lines that may go on with an exception's message
+_MORE = 40  # lines that may go on with an exception's message
 _ECHOES = 8
-_FATAL = re.compile(
-    r"LLVM ERROR|CUDA [Ee]rror|CUDA out of memory|Cuda [Ff]ailure|Cuda Runtime|terminate called|\s*what\(\):|Fatal Python error|Segmentation fault|Bus error"
-    r"|!+ Segfault|ptxas (?:fatal|error)|future: <Task .{0,400}exception=|Out of memory: Killed|panicked at|Error in function '|Triton Error"
-    r"|\[TensorRT-LLM\]\[ERROR\]|NVRM: Xid|.{0,200}(?:Assertion .{0,300}failed|NCCL WARN .{0,80}(?:shared memory|posix_fallocate|Cuda failure))"
-    r"|.{0,80}out of resource: |RuntimeError:|Floating point exception|Illegal instruction|=+ Invalid __|Exception: |cutlass.{0,80}error"
-)  # fmt: skip
+_FATAL = re.compile("|".join((
+    r"LLVM ERROR", r"CUDA [Ee]rror", r"CUDA out of memory", r"Cuda [Ff]ailure", r"Cuda Runtime", r"terminate called", r"\s*what\(\):",
+    r"Fatal Python error", r"Segmentation fault", r"Bus error", r"!+ Segfault", r"ptxas (?:fatal|error)", r"Triton Error", r"panicked at",
+    r"future: <Task .{0,400}exception=", r"Out of memory: Killed", r"Error in function '", r"\[TensorRT-LLM\]\[ERROR\]", r"NVRM: Xid",
+    r".{0,200}Assertion .{0,300}failed", r".{0,200}NCCL WARN .{0,80}(?:shared memory|posix_fallocate|Cuda failure)",
+    r".{0,80}out of resource: ", r"RuntimeError:", r"Exception: ", r"Floating point exception", r"Illegal instruction", r"=+ Invalid __",
+    r"nvcc fatal",
+)))  # fmt: skip
 _TROUBLE = re.compile(r"(?i)fail|error|exception|could ?n.t|could not|unable|cannot|can't|invalid|not found")
-_LEADING = re.compile(r"^(?:Exception|Error|ERROR|error|Failed|.{0,60}(?:exception|error|failed(?: with)?)): ?(?=[\w.]+(?:Error|Exception|OutOfResources))")
+_NAMES = r"(?=[\w.]+(?:Error|Exception|OutOfResources))"
+_LEADING = re.compile(rf"^(?:Exception|Error|ERROR|error|Failed|.{{0,60}}(?:exception|error|failed(?: with)?)): ?{_NAMES}")
 
 
 class _Scan:
@@ -67,7 +69,7 @@ class _Scan:
         if where >= 0:
             if where > 3:
                 self._echo(told, text[:where])
-            noise = self._noise(told) or (where > 3 and messages.is_noise(text[:where]))
+            noise = self._noise(told) or (where > 3 and signs.is_noise(text[:where]))
             trace.begin(told.level, noise, self._warned(told))
             return True
         if not trace.inside:
@@ -88,7 +90,7 @@ class _Scan:
 
     def _noise(self, told: Entry) -> bool:
         """Whether the line before says that the error was caught."""
-        return messages.is_noise(self.last.get(told.process, ("", ""))[1])
+        return signs.is_noise(self.last.get(told.process, ("", ""))[1])
 
     def _warned(self, told: Entry) -> bool:
         """Whether the line before is a warning that speaks of trouble, of which this would be the explanation."""
@@ -103,17 +105,17 @@ class _Scan:
                 self.verdict.stopped()
             trace.open = None
             return
-        if level in MILD or trace.noise or messages.is_noise(text):
+        if level in MILD or trace.noise or signs.is_discarded(text):
             trace.open = None
             return
-        if messages.is_echo(text):
+        if signs.is_echo(text):
             trace.open = None
-            if trace.chain is None and messages.is_capture_echo(text):
+            if trace.chain is None and signs.is_capture_echo(text):
                 self.verdict.doubt(self._failure(trace, told, "stream_capture"))
             self._echo(told, text)
             return
-        kind = messages.kind_of(text)
-        if kind == "other" and messages.is_input(text):
+        kind = kinds.kind_of(text)
+        if kind == "other" and kinds.is_input(text):
             return
         chain = trace.chain
         if chain is None:
@@ -130,9 +132,9 @@ class _Scan:
             trace.more -= 1
             if trace.more < 0 or told.level in MILD or is_exception(text, inside=False):
                 trace.open = None
-            elif not messages.is_echo(text):
-                kind = messages.kind_of(text) if trace.open.kind == "other" else "other"
-                if kind != "other" and not messages.is_noise(text):
+            elif not signs.is_echo(text):
+                kind = kinds.kind_of(text) if trace.open.kind == "other" else "other"
+                if kind != "other" and not signs.is_discarded(text):
                     trace.open.kind, trace.open.message = kind, f"{trace.open.message}\n{text[:_MESSAGE]}"
                     describe(trace.open)
                     self._reconsider(trace, trace.open)
@@ -140,10 +142,10 @@ class _Scan:
         if told.level in MILD:
             return False
         text = _LEADING.sub("", text)
-        if is_exception(text, inside=False) and not messages.is_noise(told.text):
+        if is_exception(text, inside=False) and not signs.is_noise(told.text):
             self._free(trace, told._replace(text=text))
             return True
-        if _FATAL.match(text) and not messages.is_noise(text) and not messages.is_echo(text):
+        if _FATAL.match(text) and not signs.is_noise(text) and not signs.is_echo(text):
             self._fatal(trace, told)
             return True
         return False
@@ -156,7 +158,7 @@ class _Scan:
         self._raised(trace, told)
 
     def _fatal(self, trace: Trace, told: Entry) -> None:
-        failure = self._failure(None, told, messages.kind_of(told.text))
+        failure = self._failure(None, told, kinds.kind_of(told.text))
         trace.chain, trace.open, trace.more = failure, failure, _MORE
         if "shared memory" in told.text and "NCCL WARN" in told.text:
             self.verdict.doubt(failure)
@@ -165,26 +167,28 @@ class _Scan:
 
     def _plain(self, trace: Trace, told: Entry) -> None:
         text = told.text
-        if messages.is_start(text):
+        if signs.is_start(text):
             self.verdict.started()
-        elif messages.is_shutdown(text):
+        elif signs.is_shutdown(text):
             self.verdict.stopped()
-        elif messages.is_health(text):
+        elif signs.is_health(text):
             self.verdict.healthy()
+        elif signs.is_progress(text):
+            self.verdict.came_further(told.process)
         self.progress.see(text)
         self.facts.see(text)
         if told.level in MILD:
             return
-        if messages.is_echo(text):
+        if signs.is_echo(text):
             self._echo(told, text)
-        elif told.level and told.level not in MILD and not messages.is_noise(text):
-            self.verdict.doubt(self._failure(None, told, messages.kind_of(text)))
+        elif told.level and told.level not in MILD and not signs.is_noise(text):
+            self.verdict.doubt(self._failure(None, told, kinds.kind_of(text)))
 
     def _echo(self, told: Entry, text: str) -> None:
-        if not messages.is_echo(text):
+        if not signs.is_echo(text):
             return
-        doom = messages.is_doom(text)
-        self.verdict.echoed(self._failure(None, told, "other"), doom)
+        doom = signs.is_doom(text)
+        self.verdict.echoed(self._failure(None, told, kinds.kind_of(text)), doom)
         if not self.verdict.stopping:
             self.echo_count += 1
             if len(self.echoes) < _ECHOES:
@@ -192,6 +196,8 @@ class _Scan:
 
     def _failure(self, trace: Trace | None, told: Entry, kind: str) -> Failure:
         frames = tuple(trace.frames) if trace else ()
+        if kind == "other" and any("multiprocessing/shared_memory" in frame.file.replace("\\", "/") for frame in frames[-3:]):
+            kind = "host_shared_memory"
         stage = stage_of(frames, frozenset(trace.functions) if trace else frozenset(), self.progress.stage)
         made = Failure(kind, told.number, told.text[:_MESSAGE], told.process, stage, frames, before=tuple(self.before))
         describe(made)
@@ -209,21 +215,9 @@ class _Scan:
             self.verdict.reconsider(failure)
 
 
-class _Counted:
-    """A stream that counts what is read from it."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self.stream, self.bytes = stream, 0
-
-    def read(self, size: int = -1) -> bytes:
-        found = self.stream.read(size)
-        self.bytes += len(found)
-        return found
-
-
-def scan(stream: BinaryIO) -> Diagnosis:
+def scan(stream: Source) -> Diagnosis:
     """Read a log to its end, in bounded memory; raises OSError where it can't be read."""
-    counted, state, number = _Counted(stream), _Scan(), 0
+    counted, state, number = Counted(stream), _Scan(), 0
     for one in logical(counted):
         state.line(one)
         number = one.number

@@ -15,26 +15,43 @@ _CAPTURE = {
 _PROFILE = {
     "determine_available_memory", "determine_num_available_blocks", "profile_run", "_initialize_kv_caches", "initialize_kv_cache",
     "initialize_kv_caches", "get_kv_cache_configs", "get_kv_cache_config", "_check_enough_kv_cache_memory", "check_enough_kv_cache_memory",
-    "profile_max_num_token", "init_memory_pool", "initialize_cache", "initialize_from_config", "_initialize_cache", "profile_cudagraph_memory",
+    "profile_max_num_token", "init_memory_pool", "initialize_cache", "initialize_from_config", "_initialize_cache",
+    "profile_cudagraph_memory",
     "raise_if_cache_size_invalid", "_profile_available_bytes", "_allocate_kv_cache", "_allocate_gpu_memory", "profile_num_available_blocks",
 }  # fmt: skip
 _LOAD = {
     "load_model", "init_device", "load_weights", "_load_model", "init_torch_distributed", "initialize_model", "create_engine_config",
-    "init_worker_distributed_environment", "inspect_model_cls", "create_model_config", "process_weights_after_loading", "_run_in_subprocess",
+    "init_worker_distributed_environment", "inspect_model_cls", "create_model_config", "process_weights_after_loading",
+    "_run_in_subprocess",
     "resolve_model_cls", "get_attn_backend",
 }  # fmt: skip
 _REQUEST = {
     "run_busy_loop", "execute_model", "sample_tokens", "forward_batch_generation", "event_loop_normal", "event_loop_overlap", "run_batch",
-    "_process_engine_step", "step_with_batch_queue", "generate", "create_completion", "create_chat_completion", "step", "_handle_client_request",
+    "_process_engine_step", "step_with_batch_queue", "generate", "create_completion", "create_chat_completion", "step",
+    "_handle_client_request",
     "_invoke_utility_method", "step_async", "run_engine_loop", "encode", "embed", "forward_thread_func", "forward_thread_func_",
 }  # fmt: skip
-_MARKS = (
-    ("request", re.compile(r"Application startup complete|init engine \(profile|Avg prompt throughput|fired up and ready|Uvicorn running|Supported_tasks|Processed prompts|\" 200")),
-    ("capture", re.compile(r"Graph capturing finished|Capturing (?:CUDA|cuda|batches)|Capture (?:cuda|CUDA) graph begin|Capturing the model|graph shapes")),
-    ("load", re.compile(r"# GPU blocks:|GPU KV cache size:|Maximum concurrency for")),
-    ("profile", re.compile(r"Model loading took|Loading model weights took|Load weight end|Memory profiling|KV cache memory|profile run|Using cache directory:.{0,200}torch_compile")),
-    ("load", re.compile(r"API server version|Initializing a V\d|non-default args|Starting to load|Load weight begin|Loading (?:model|weights|safetensors)|server_args=|Init torch distributed")),
+_BUSY = frozenset({"run_busy_loop", "execute_model", "run_batch"})
+_WORDS = (
+    ("request", (
+        "Application startup complete", r"init engine \(profile", "Avg prompt throughput", "fired up and ready", "Uvicorn running",
+        "Supported_tasks", "Processed prompts", '" 200',
+    )),
+    ("capture", (
+        "Graph capturing finished", r"Capturing (?:CUDA|cuda|batches)", r"Capture (?:cuda|CUDA) graph begin", "Capturing the model",
+        "graph shapes",
+    )),
+    ("load", ("# GPU blocks:", "GPU KV cache size:", "Maximum concurrency for")),
+    ("profile", (
+        "Model loading took", "Loading model weights took", "Load weight end", "Memory profiling", "KV cache memory", "profile run",
+        r"Using cache directory:.{0,200}torch_compile",
+    )),
+    ("load", (
+        "API server version", r"Initializing a V\d", "non-default args", "Starting to load", "Load weight begin",
+        r"Loading (?:model|weights|safetensors)", "server_args=", "Init torch distributed",
+    )),
 )  # fmt: skip
+_MARKS = tuple((stage, re.compile("|".join(words))) for stage, words in _WORDS)
 _SERVER = re.compile(r"/(?:vllm|sglang|lmdeploy|tensorrt_llm|aphrodite|text_generation_server|tgi)/|/vllm-src/")
 
 
@@ -57,9 +74,9 @@ def stage_of(frames: Sequence[Frame], functions: frozenset[str], progress: str) 
         return "profile"
     if functions & _CAPTURE:
         return "capture"
-    if functions & _LOAD and not functions & {"run_busy_loop", "execute_model"}:
+    if functions & _LOAD and not functions & _BUSY:
         return "load"
-    if functions & _REQUEST and progress in ("request", "", "capture") and (progress or functions & {"run_busy_loop", "execute_model", "run_batch"}):
+    if functions & _REQUEST and (progress in ("request", "capture") or (not progress and functions & _BUSY)):
         return "request"
     if progress in ("request", "capture"):
         return progress

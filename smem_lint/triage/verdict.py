@@ -56,6 +56,13 @@ class Verdict:
         if not self.doomed:
             self.pending = self.soft = self.weak = self.echo = None
 
+    def came_further(self, process: str) -> None:
+        """One process went on: what it had raised was caught; what others raised may yet be the end."""
+        for name in () if self.doomed else ("pending", "soft", "weak"):
+            held: Failure | None = getattr(self, name)
+            if held is not None and held.process == process:
+                setattr(self, name, None)
+
     def stopped(self) -> None:
         """Someone asked the server to stop; what was pending until now was caught."""
         if not self.doomed:
@@ -73,4 +80,4 @@ class Verdict:
             return self.accepted or self.pending or self.soft
         if self.weak and (self.doomed or self.weak.kind != "other"):
             return self.weak
-        return self.echo if self.doomed else None
+        return self.echo if self.echo and (self.doomed or self.echo.kind != "other") else None
