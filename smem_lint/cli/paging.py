@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from smem_lint.cli.engines import engine_of
 from smem_lint.cli.linting import Lint
 from smem_lint.engines import Estimate
 from smem_lint.findings import Finding, Report
+from smem_lint.model import NAME, ModelEngine
 from smem_lint.specialization import Specialization
 
 _STAGES = 5
@@ -28,22 +28,28 @@ def _with_stages(findings: Sequence[Finding], lint: Lint) -> list[Finding]:
     for finding in findings:
         for one in _variants(finding):
             wanted.setdefault(repr(one), one)
-    engine = engine_of(lint.settings, lint.roots, use_cache=lint.use_cache, default="model")
+    engine = ModelEngine(lint.roots, version=lint.settings.triton)
     answers = dict(zip(wanted, engine.estimate(wanted.values()), strict=True))
-    return [replace(one, stages=_stages(one, answers)) for one in findings]
+    return [_completed(one, answers) for one in findings]
 
 
-def _stages(finding: Finding, answers: dict[str, Estimate]) -> dict[int, Estimate]:
+def _completed(finding: Finding, answers: dict[str, Estimate]) -> Finding:
+    """The model tells more of buffers and loops than the compiler: shown where it says the same bytes."""
+    own, estimate = finding.specialization, finding.estimate
+    if own is None or estimate is None or estimate.bytes is None:
+        return finding
     found = {one.num_stages: answers[repr(one)] for one in _variants(finding)}
-    if finding.specialization is not None and finding.estimate is not None:
-        found[finding.specialization.num_stages] = finding.estimate
-    return dict(sorted(found.items()))
+    model = found.get(own.num_stages)
+    if model is not None and model.bytes == estimate.bytes:
+        estimate = model
+    found[own.num_stages] = estimate
+    return replace(finding, estimate=estimate, stages=dict(sorted(found.items())))
 
 
 def _variants(finding: Finding) -> list[Specialization]:
-    """The finding's launch with other ``num_stages``."""
-    one = finding.specialization
-    if one is None or finding.bytes is None:
+    """The finding's launch with other ``num_stages``, and as it is where another engine than the model answered."""
+    one, estimate = finding.specialization, finding.estimate
+    if one is None or estimate is None or finding.bytes is None:
         return []
     numbers = range(1, max(_STAGES, one.num_stages + 1) + 1)
-    return [replace(one, num_stages=number) for number in numbers if number != one.num_stages]
+    return [replace(one, num_stages=number) for number in numbers if number != one.num_stages or estimate.engine != NAME]
