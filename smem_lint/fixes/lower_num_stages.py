@@ -26,14 +26,31 @@ _WIDTH = 88
 
 
 @dataclass(frozen=True, slots=True)
-class Lowering:
-    """To ``stages``, which asks for ``bytes``, where the device has less than the ``need`` bytes that the launch now asks for."""
+class Step:
+    """``stages``, which ask for ``bytes``, on devices that have less than ``below`` bytes a block."""
 
     stages: int
     bytes: int
-    need: int
-    arguments: tuple[str, ...]
+    below: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lowering:
+    """``steps`` from the most stages to the fewest; the first one's ``below`` is what the launch now asks for.
+
+    ``pointers`` are the kernel's arguments that are tensors.
+    """
+
+    steps: tuple[Step, ...]
     pointers: tuple[str, ...]
+
+    @property
+    def fewest(self) -> int:
+        return self.steps[-1].stages
+
+    def __str__(self) -> str:
+        told = ", ".join(f"{one.bytes:,} with {OPTION}={one.stages}" for one in self.steps)
+        return f"{self.steps[0].below:,} bytes of shared memory a block; {told}"
 
 
 class Launch:
@@ -89,27 +106,38 @@ class Launch:
         if value is not None and not isinstance(value, _SIMPLE):
             raise CannotEdit("its num_stages is no plain value")
         if guard is None and (value is None or isinstance(value, cst.Integer)):
-            return [self._passing(str(plan.stages))]
+            return [self._passing(str(plan.fewest))]
         own = isinstance(value, cst.Name) and not self._used_elsewhere(value)
         variable = value.value if own and isinstance(value, cst.Name) else self._fresh()
-        lines = [f"# {plan.need:,} bytes of shared memory a block; with {OPTION}={plan.stages} it is {plan.bytes:,}"]
+        lines = [f"# {plan}"]
         if guard is None:
             source = self.text.code(value) if value is not None else _DEFAULT
-            return [self._before([*lines, f"{variable} = min({source}, {plan.stages})"]), *([] if own else [self._passing(variable)])]
+            return [self._before([*lines, f"{variable} = min({source}, {plan.fewest})"]), *([] if own else [self._passing(variable)])]
         if not own:
             lines.insert(0, f"{variable} = {self.text.code(value) if value is not None else _DEFAULT}")
         literal = value is None or isinstance(value, cst.Integer)
-        lines += self._branch(self._tests(plan, guard, None if literal else variable), f"{variable} = {plan.stages}")
+        query = f"torch.cuda.get_device_properties({self._device(plan, guard)}).shared_memory_per_block_optin"
+        tests = self._tests(plan, guard, None if literal else variable)
+        lines += self._branch([*tests, f"{query} < {plan.steps[0].below:_}"], self._body(plan, variable, query, literal))
         return [self._before(lines), *([] if own else [self._passing(variable)]), *importing(self.text, "torch")]
 
     def _tests(self, plan: Lowering, guard: Sequence[Condition], variable: str | None) -> list[str]:
-        tests = [f"{variable} > {plan.stages}"] if variable else []
+        tests = [f"{variable} > {plan.fewest}"] if variable else []
         if variable is None and b"hip" in self.text.utf8.lower():
             tests.append("torch.version.hip is None")
-        tests += [self._test(one) for one in guard]
+        return [*tests, *(self._test(one) for one in guard)]
+
+    def _device(self, plan: Lowering, guard: Sequence[Condition]) -> str:
         tensors = [one.name for one in guard if one.types] + [one for one in plan.pointers if one in self.names()]
-        device = f"{self.spelled(tensors[0])}.device" if tensors else "torch.cuda.current_device()"
-        return [*tests, f"torch.cuda.get_device_properties({device}).shared_memory_per_block_optin < {plan.need:_}"]
+        return f"{self.spelled(tensors[0])}.device" if tensors else "torch.cuda.current_device()"
+
+    def _body(self, plan: Lowering, variable: str, query: str, literal: bool) -> list[str]:
+        first, *others = plan.steps
+        plainly = literal or not others
+        lines = [f"{variable} = {first.stages}" if plainly else f"{variable} = min({variable}, {first.stages})"]
+        for step in others:
+            lines += [f"if {query} < {step.below:_}:", f"{self.text.module.default_indent}{variable} = {step.stages}"]
+        return lines
 
     def _test(self, one: Condition) -> str:
         subject = self.spelled(one.name)
@@ -120,12 +148,13 @@ class Launch:
             return subject if one.flag else f"not {subject}"
         return f"{subject} >= {one.least}"
 
-    def _branch(self, tests: Sequence[str], then: str) -> list[str]:
+    def _branch(self, tests: Sequence[str], body: Sequence[str]) -> list[str]:
         unit = self.text.module.default_indent
+        then = [unit + line for line in body]
         at_once = f"if {' and '.join(tests)}:"
         if len(self._indent) + len(at_once) <= _WIDTH or len(tests) == 1:
-            return [at_once, unit + then]
-        return ["if (", unit + tests[0], *(f"{unit}and {test}" for test in tests[1:]), "):", unit + then]
+            return [at_once, *then]
+        return ["if (", unit + tests[0], *(f"{unit}and {test}" for test in tests[1:]), "):", *then]
 
     @property
     def _indent(self) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from smem_lint.check import Judged
 from smem_lint.findings import Finding
 from smem_lint.fixes.autotune_lists import Tuned
 from smem_lint.fixes.guard import conditions, shaping_of
-from smem_lint.fixes.lower_num_stages import Launch, Lowering
+from smem_lint.fixes.lower_num_stages import Launch, Lowering, Step
 from smem_lint.fixes.query_device_limit import querying
 from smem_lint.fixes.suppressions import dropping
 from smem_lint.fixes.text import CannotEdit, Edit, Text
@@ -59,20 +59,15 @@ def _lower(finding: Finding, judged: Sequence[Judged], repository: Repository) -
     helped = [(one, stages) for one in here if one.overflows and not one.config.guarded and (stages := _most_stages(one))]
     if not helped:
         return None
-    stages = min(found for _, found in helped)
-    after = [one.neighbour(num_stages=stages) for one, _ in helped]
-    if any(one is None or not one.exact or one.bytes is None for one in after):
-        return None
     config = helped[0][0].config
-    plan = Lowering(
-        stages, max(one.bytes for one in after if one is not None and one.bytes is not None), max(one.bytes for one, _ in helped),
-        config.arguments, tuple(name for name in config.arguments if config.types.get(name, "").startswith("*")),
-    )  # fmt: skip
-    targets = {one.device.target for one, _ in helped}
+    pointers = tuple(name for name in config.arguments if config.types.get(name, "").startswith("*"))
+    steps = _steps(helped)
+    plan = Lowering(steps, pointers)
+    limits = {one.device.optin for one, _ in helped}
     overflowing = [one.config for one, _ in helped]
     fitting = [
         one.config for one in here
-        if one.device.target in targets and one.answered and not one.overflows and _stages(one) > stages
+        if one.device.optin in limits and one.answered and not one.overflows and _stages(one) > _at(steps, one.device.optin).stages
     ]  # fmt: skip
     module = repository.module(config.kernel_file)
     shaping = shaping_of(module.find_function(config.kernel)) if module is not None else frozenset[str]()
@@ -87,8 +82,42 @@ def _lower(finding: Finding, judged: Sequence[Judged], repository: Repository) -
     def plain(text: Text) -> list[Edit]:
         return Launch(text, finding.line, finding.column, config.arguments).lowered(plan, None)
 
-    done = f"num_stages={stages} where {plan.need:,} bytes do not fit: {plan.bytes:,} bytes"
-    return Fix(finding.fix, finding, (guarded, by_device, plain), done)
+    return Fix(finding.fix, finding, (guarded, by_device, plain), str(plan))
+
+
+def _steps(helped: Sequence[tuple[Judged, int]]) -> tuple[Step, ...]:
+    """The most stages that fit on each limit, one step for all limits where they cannot be told apart by what is asked for."""
+    by_limit: dict[int, list[tuple[Judged, int]]] = {}
+    for one, stages in helped:
+        by_limit.setdefault(one.device.optin, []).append((one, stages))
+    need = max(one.bytes for one, _ in helped)
+    steps: list[Step] = []
+    for limit in sorted(by_limit, reverse=True):
+        step = _step(by_limit[limit])
+        if steps and step.stages < steps[-1].stages and limit < step.below <= min(other for other in by_limit if other > limit):
+            steps.append(step)
+        elif not steps or step.stages != steps[-1].stages:
+            if steps:
+                return (replace(_step(helped), below=need),)
+            steps.append(replace(step, below=need))
+        else:
+            steps[-1] = replace(steps[-1], bytes=max(steps[-1].bytes, step.bytes))
+    return tuple(steps)
+
+
+def _step(helped: Sequence[tuple[Judged, int]]) -> Step:
+    """The most stages with which all of these fit; ``below`` is what one stage more would ask for."""
+    stages = min(found for _, found in helped)
+    return Step(stages, max(_bytes(one, stages) for one, _ in helped), max(_bytes(one, stages + 1) for one, _ in helped))
+
+
+def _bytes(one: Judged, stages: int) -> int:
+    estimate = one.neighbour(num_stages=stages)
+    return one.bytes if estimate is None or estimate.bytes is None else estimate.bytes
+
+
+def _at(steps: Sequence[Step], limit: int) -> Step:
+    return [steps[0], *(step for step in steps[1:] if limit < step.below)][-1]
 
 
 def place_of(one: Judged) -> tuple[str, int, int]:
