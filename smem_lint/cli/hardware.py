@@ -139,6 +139,7 @@ def _about_result(result: dict[str, Any], limit: int) -> str | None:
 def _tell(report: dict[str, Any]) -> int:
     results = report["results"]
     exact = sum(one["estimate"]["exact"] and one["estimate"]["bytes"] == one["gpu"]["shared"] for one in results)
+    equal = sum(one["gpu"]["shared"] is not None and one["estimate"]["bytes"] == one["gpu"]["shared"] for one in results)
     launch = sum(one["gpu"]["launches"] for one in results)
     refused = sum(one["gpu"]["refused"] is not None for one in results)
     unverified = sum(one["gpu"]["shared"] is None and not is_refusal(str(one["gpu"]["error"])) for one in results)
@@ -151,9 +152,9 @@ def _tell(report: dict[str, Any]) -> int:
     limit = f"sm_{report['capability']}, {report['limit']:,} bytes a block"
     print(f"{report['device']} ({limit}), Triton {report['triton']}, driver {report['driver']}")
     print(
-        f"{len(results)} specializations of {len(kernels)} kernels: {launch} launch, {refused} refused, {exact} estimated exactly, "
-        f"both sides of {pairs} cliffs, {unverified} not verified, "
-        f"{passed} of {len(report['runs'])} fixture files ran right, {len(found)} disagreements"
+        f"{len(results)} specializations of {len(kernels)} kernels: {launch} launch, {refused} refused, "
+        f"{equal} estimated to the byte, {exact} of them said to be exact, both sides of {pairs} cliffs, "
+        f"{unverified} not verified, {passed} of {len(report['runs'])} fixture files ran right, {len(found)} disagreements"
     )
     return 1 if found else 0
 

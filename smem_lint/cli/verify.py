@@ -114,7 +114,7 @@ def _reference(arguments: argparse.Namespace, settings: Settings, roots: Sequenc
     resume = Path(arguments.resume) if arguments.resume else None
     if arguments.dask:
         kind = "gpu" if settings.engine == "gpu" else "compiler"
-        return FleetEngine(arguments.dask, roots, kind, limits, Progress("asking the fleet"), resume)
+        return FleetEngine(arguments.dask, roots, kind, limits, Progress("asking the fleet"), resume, arguments.python or "")
     folder = Path(settings.cache_dir) if settings.cache_dir else default_folder(roots[0])
     engine = CompilerEngine(
         roots, arguments.python or sys.executable, settings.jobs, limits, None if arguments.no_cache else Cache(folder, "compiler"),

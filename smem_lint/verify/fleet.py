@@ -40,7 +40,8 @@ class FleetUnavailable(RuntimeError):
 class FleetEngine:
     """Asks the workers of the scheduler at ``address``; ``kind`` is ``compiler`` or ``gpu``.
 
-    ``grace``: seconds for which work waits while no worker can take it. Raises FleetUnavailable from ``estimate``.
+    ``python``: the interpreter that a worker asks (its own, unless given). ``grace``: seconds for which
+    work waits while no worker can take it. Raises FleetUnavailable from ``estimate``.
     """
 
     address: str
@@ -49,6 +50,7 @@ class FleetEngine:
     limits: Limits = field(default_factory=Limits)
     progress: Callable[[int, int], None] | None = None
     resume: Path | None = None
+    python: str = ""
     grace: float = 60.0
 
     def __post_init__(self) -> None:
@@ -70,7 +72,7 @@ class FleetEngine:
             client = distributed.Client(self.address, timeout=10, set_as_default=False)
         except (OSError, ValueError) as error:
             raise FleetUnavailable(f"no dask scheduler at {self.address}: {error or type(error).__name__}") from error
-        with client:
+        with client, client.as_current():
             return iter(_Run(self, client, wanted).answers())
 
 
@@ -116,7 +118,8 @@ class _Run:
             need = f"sm_{one.capability}" if self.engine.kind == "gpu" else "triton" if "triton" in offered else None
             self.keys[index], self.needs[index] = key, need
             future = self.client.submit(
-                _ask, self.engine.kind, piece, json.dumps(one.to_record()), self.engine.limits, key=f"smem-lint-{key}-{index}",
+                _ask, self.engine.kind, piece, json.dumps(one.to_record()), self.engine.limits, self.engine.python,
+                key=f"smem-lint-{key}-{index}",
                 resources={need: 1} if need else None, pure=False,
             )  # fmt: skip
             self.futures[future] = index
@@ -169,29 +172,29 @@ def _distributed() -> Any:
     return distributed
 
 
-def _ask(kind: str, piece: Cut, record: str, limits: Limits) -> dict[str, Any]:
+def _ask(kind: str, piece: Cut, record: str, limits: Limits, python: str) -> dict[str, Any]:
     """On a worker: the answer to one specialization, with the Triton that gave it and the seconds that it took."""
     one = Specialization.from_record(json.loads(record))
     started = time.perf_counter()
-    answer = _ask_gpu(one, piece) if kind == "gpu" else _ask_compiler(one, piece, limits)
+    answer = _ask_gpu(one, piece, python) if kind == "gpu" else _ask_compiler(one, piece, limits, python)
     return {**answer, "seconds": time.perf_counter() - started}
 
 
-def _ask_gpu(one: Specialization, piece: Cut) -> dict[str, Any]:
+def _ask_gpu(one: Specialization, piece: Cut, python: str) -> dict[str, Any]:
     engine: GpuEngine | None = getattr(_here, "gpu", None)
     if engine is None:
-        engine = _here.gpu = GpuEngine([])
+        engine = _here.gpu = GpuEngine([], python=python or sys.executable)
     answer = engine.ask(one, piece)
     return {**answer, "triton": engine.version if "shared" in answer else None}
 
 
-def _ask_compiler(one: Specialization, piece: Cut, limits: Limits) -> dict[str, Any]:
+def _ask_compiler(one: Specialization, piece: Cut, limits: Limits, python: str) -> dict[str, Any]:
     """A worker's thread keeps its compiler process for the next question, and starts another one after a crash."""
     try:
         child: CompilerProcess | None = getattr(_here, "child", None)
         if child is None:
             _here.folder = tempfile.TemporaryDirectory(prefix="smem-lint-fleet-")
-            child = _here.child = CompilerProcess(sys.executable, limits)
+            child = _here.child = CompilerProcess(python or sys.executable, limits)
         folder = written(piece, Path(_here.folder.name))
         answer = child.ask({"folder": str(folder), "main": piece.main, "kernel": piece.kernel, "record": one.to_record(), "full": False})
     except (CompilerUnavailable, OSError) as error:
