@@ -91,13 +91,13 @@ class ModelEngine:
         """The program as it is allocated, its control flow still structured."""
         module = self._front(specialization, watch)
         module.num_stages = specialization.num_stages
-        _run(back_passes(specialization.capability), module, watch)
+        _run(back_passes(specialization.capability, self._version), module, watch)
         return module
 
     def front_end(self, specialization: Specialization) -> Module | None:
         """The tile program as the front end makes it, or None where it cannot."""
         try:
-            return build(self.repository, specialization)
+            return build(self.repository, specialization, self._version)
         except Exception:
             return None
 
@@ -121,8 +121,7 @@ class ModelEngine:
         return kept.clone()
 
     def _made(self, specialization: Specialization, watch: Watcher | None) -> Module:
-        module = build(self.repository, specialization)
-        module.version = self._version
+        module = build(self.repository, specialization, self._version)
         if watch is not None:
             watch("frontend", module)
         _run(front_passes(specialization.capability), module, watch)

@@ -12,6 +12,7 @@ import importlib
 from collections.abc import Callable
 
 from smem_lint.tile.ir import Module
+from smem_lint.tile.versions import Version, decisions
 
 Pass = Callable[[Module], None]
 
@@ -52,10 +53,10 @@ def front_passes(capability: int) -> tuple[str, ...]:
     return (*first, *_TILE_PROGRAM, *_LAYOUTS, *_AFTER_LAYOUTS[_family(capability)])
 
 
-def back_passes(capability: int) -> tuple[str, ...]:
+def back_passes(capability: int, version: Version = (3, 8)) -> tuple[str, ...]:
     """The passes from latency assignment on."""
     middle: tuple[str, ...] = ("canonicalizer", "loop_aware_cse")
-    middle += ("prefetch",) if capability < 90 else ()
+    middle += ("prefetch",) if capability < 90 or decisions(version).prefetches_everywhere else ()
     middle += ("optimize_dot_operands", "coalesce_async_copy")
     middle += ("tma_lowering",) if capability >= 90 else ()
     return (*_PIPELINING[_family(capability)], *middle, *_LAST)

@@ -16,6 +16,7 @@ from smem_lint.passes.rewriting import convert_operation
 from smem_lint.tile.ir import Module, Op, Value
 from smem_lint.tile.slices import Reach
 from smem_lint.tile.types import Pointer, Tensor
+from smem_lint.tile.versions import decisions
 
 _VECTOR_BITS = 128
 _THREADS_PER_WARP = 32
@@ -47,9 +48,10 @@ def accesses_of(module: Module) -> list[Op]:
     return [op for op in module.walk_post() if (op.name in _ACCESSES or op.name == ASYNC_COPY) and isinstance(op.operands[0].type, Tensor)]
 
 
-def order_by_contiguity(contiguity: tuple[int, ...]) -> tuple[int, ...]:
-    """Dimensions by falling contiguity, the last dimension first among equals."""
-    return tuple(sorted(row_major(len(contiguity)), key=lambda dim: -contiguity[dim]))
+def order_by_contiguity(contiguity: tuple[int, ...], first_first: bool = False) -> tuple[int, ...]:
+    """Dimensions by falling contiguity, the last dimension first among equals, or (``first_first``) the first one."""
+    dims = range(len(contiguity)) if first_first else row_major(len(contiguity))
+    return tuple(sorted(dims, key=lambda dim: -contiguity[dim]))
 
 
 class Choice:
@@ -58,7 +60,8 @@ class Choice:
     def __init__(self, module: Module, accesses: list[Op]) -> None:
         self.module, self.axes, self.reach = module, ModuleAxisInfo(module), Reach(module)
         self.alike: dict[tuple[Op, object, tuple[int, ...]], list[Op]] = {}
-        self.orders = {op: order_by_contiguity(self.axes.info(op.operands[0]).contiguity) for op in accesses}
+        first = decisions(module.version).first_dimension_first
+        self.orders = {op: order_by_contiguity(self.axes.info(op.operands[0]).contiguity, first) for op in accesses}
         for op in accesses:
             key = (self.reach.component(op), op.operands[0].type.shape, self.orders[op])
             self.alike.setdefault(key, []).append(op)

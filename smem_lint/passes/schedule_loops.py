@@ -19,8 +19,10 @@ from smem_lint.passes.pipeliner.loops import (
 )
 from smem_lint.passes.pipeliner.schedule import Cluster, Schedule
 from smem_lint.tile.ir import Module, Op
+from smem_lint.tile.versions import decisions
 
-_UNSAFE = frozenset(("ttg.barrier", "gpu.barrier", "tt.assert", "tt.print"))
+_BARRIERS = frozenset(("ttg.barrier", "gpu.barrier"))
+_UNSAFE = _BARRIERS | {"tt.assert", "tt.print"}
 
 _SLOW = LOADS | frozenset((
     "ttg.local_store", "ttg.local_load", "ttng.tmem_load", "ttng.tmem_store", "ttg.async_copy_global_to_local", "ttng.tc_gen5_mma",
@@ -32,13 +34,14 @@ _SLOW = LOADS | frozenset((
 def run(module: Module) -> None:
     """Replace ``tt.latency`` by ``loop.stage`` and ``loop.cluster`` in every loop that can be pipelined."""
     latencies = {op: op.attrs.pop("tt.latency") for op in module.walk() if "tt.latency" in op.attrs}
+    unsafe = _UNSAFE if decisions(module.version).output_stops_pipelining else _BARRIERS
     for loop in for_loops(module):
-        if _is_safe(loop):
+        if _is_safe(loop, unsafe):
             _schedule(loop, latencies)
 
 
-def _is_safe(loop: Op) -> bool:
-    return not (yields_an_argument(loop) or has_inner_loop(loop) or any(op.name in _UNSAFE for op in loop.walk()))
+def _is_safe(loop: Op, unsafe: frozenset[str]) -> bool:
+    return not (yields_an_argument(loop) or has_inner_loop(loop) or any(op.name in unsafe for op in loop.walk()))
 
 
 def _schedule(loop: Op, latencies: dict[Op, int]) -> None:

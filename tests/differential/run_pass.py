@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from smem_lint.model import version_of
 from smem_lint.tile.ir import Module
 from smem_lint.tile.unsupported import Unsupported
 from smem_lint.verify.ir_text import IRTextError, difference, parse_module, print_module
@@ -119,6 +120,7 @@ def load(path: Path, record: dict[str, Any]) -> Module:
     module.num_stages = record.get("num_stages", module.num_stages)
     module.num_ctas = record.get("num_ctas", module.num_ctas)
     module.capability = int(record.get("target", f"cuda:{module.capability}").split(":")[1])
+    module.version = version_of(record.get("triton", ""))
     return module
 
 

@@ -70,7 +70,8 @@ def compare(engine: ModelEngine, dump: Path, record: dict[str, Any], verbose: bo
 
     watch.last = None
     try:
-        total = allocate(engine.program(Specialization.from_record(record), watch)).total
+        program = engine.program(Specialization.from_record(record), watch)
+        total = allocate(program, program.version).total
     except Parted as parted:
         return str(parted)
     return None if total == record["shared"] else f"allocation: {total} against {record['shared']}"
@@ -85,18 +86,20 @@ def main() -> int:
     arguments.add_argument("-v", "--verbose", action="store_true")
     given = arguments.parse_args()
     passes: collections.Counter[str] = collections.Counter()
-    engine = ModelEngine([Path(root) for root in given.root])
+    engines: dict[str, ModelEngine] = {}
     same = wrong_bytes = 0
     started = time.time()
     named = [path for path in sorted(Path(given.dumps).iterdir()) if fnmatch.fnmatch(path.name, given.only)]
     dumps = [path for path in named if (path / "record.json").exists()]
     for dump in dumps[: given.limit]:
         record = json.loads((dump / "record.json").read_text())
-        here = engine
+        version = record.get("triton", "")
         if "source" in record:
             folder = tempfile.mkdtemp()
             (Path(folder) / record["file"]).write_text(record["source"])
-            here = ModelEngine([Path(folder)])
+            here = ModelEngine([Path(folder)], version)
+        else:
+            here = engines.setdefault(version, ModelEngine([Path(root) for root in given.root], version))
         try:
             found = compare(here, dump, record, given.verbose)
         except Unsupported as error:

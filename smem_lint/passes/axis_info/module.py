@@ -12,6 +12,7 @@ from smem_lint.passes.axis_info.lattice import MAX_DIVISOR, AxisInfo, unknown
 from smem_lint.passes.axis_info.solver import Solver, rank_of
 from smem_lint.tile.ir import Module, Op, Value
 from smem_lint.tile.types import Pointer, Tensor
+from smem_lint.tile.versions import decisions
 
 
 class ModuleAxisInfo:
@@ -21,7 +22,7 @@ class ModuleAxisInfo:
         self.facts: dict[Value, AxisInfo] = {}
         functions = {function.attrs["name"]: function for function in module.functions}
         for function in _callers_first(functions) if len(functions) > 1 else module.functions:
-            solver = Solver(function)
+            solver = Solver(function, decisions(module.version))
             solver.run()
             self.facts.update(solver.facts)
             if len(functions) > 1:

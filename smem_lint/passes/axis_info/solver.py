@@ -11,10 +11,11 @@ from collections.abc import Iterable
 from math import gcd
 from typing import Any
 
+from smem_lint.passes.axis_info.earlier import transfers, unready
 from smem_lint.passes.axis_info.lattice import AxisInfo, join, made, unknown
-from smem_lint.passes.axis_info.transfer import TRANSFER
 from smem_lint.tile.ir import Op, Value, constant_value
 from smem_lint.tile.types import Tensor
+from smem_lint.tile.versions import Decisions
 
 _HINTS = ("tt.contiguity", "tt.divisibility", "tt.constancy")
 
@@ -53,8 +54,8 @@ def static_trip_count(loop: Op) -> int | None:
 class Solver:
     """``facts`` holds what is known of each value of ``function`` after ``run``."""
 
-    def __init__(self, function: Op) -> None:
-        self.function = function
+    def __init__(self, function: Op, version: Decisions) -> None:
+        self.function, self.transfers, self.assumes = function, transfers(version), version.assumes_best_of_branches
         self.facts: dict[Value, AxisInfo] = {}
         self.queue: deque[Op] = deque()
         self.draining = False
@@ -72,10 +73,12 @@ class Solver:
             self.visit(self.queue.popleft())
 
     def visit(self, op: Op) -> None:
-        transfer = TRANSFER.get(op.name)
+        transfer = self.transfers.get(op.name)
         if transfer is not None:
             facts = self.facts
             operands = [facts.get(value) for value in op.operands]
+            if None in operands and self.assumes:
+                operands = [self.assumed(value) for value in op.operands]
             if None in operands:
                 self.queue.append(op) if not self.draining else None
                 return
@@ -101,6 +104,12 @@ class Solver:
                 return
             self.facts[value] = info
         self.queue.extend(value.users)
+
+    def assumed(self, value: Value) -> AxisInfo:
+        info = self.facts.get(value)
+        if info is None:
+            info = self.facts[value] = unready(value, rank_of(value))
+        return info
 
     def flow(self, sources: Iterable[Value], targets: Iterable[Value]) -> None:
         for source, target in zip(sources, targets, strict=True):
@@ -143,6 +152,9 @@ class Solver:
         assert parent is not None
         if parent.name == "scf.while":
             self.flow(op.operands, parent.body.args)
+            return
+        if parent.name == "scf.if" and self.assumes and not self.draining:
+            self.queue.append(op)
             return
         trips = static_trip_count(parent) if parent.name == "scf.for" else 1
         if trips != 1:

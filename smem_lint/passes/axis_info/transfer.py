@@ -30,7 +30,7 @@ def _shape(op: Op) -> Dims | None:
     return type_.shape if isinstance(type_, Tensor) else None
 
 
-def _constant(op: Op, rank: int, value: int) -> AxisInfo:
+def constant_facts(op: Op, rank: int, value: int) -> AxisInfo:
     ones = (1,) * rank
     return AxisInfo(ones, (power_of_two_divisor(value),) * rank, _shape(op) or ones, value)
 
@@ -57,7 +57,7 @@ def _arith_constant(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo | None:
         return None
     if element.name == "i1":
         value = -1 if value else 0
-    return _constant(op, type_.rank if isinstance(type_, Tensor) else 1, int(value))
+    return constant_facts(op, type_.rank if isinstance(type_, Tensor) else 1, int(value))
 
 
 def _poison(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
@@ -65,7 +65,7 @@ def _poison(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     return AxisInfo(most, most, most)
 
 
-def _sum_constant(op: Op, a: AxisInfo, b: AxisInfo, size: int) -> int | None:
+def sum_constant(op: Op, a: AxisInfo, b: AxisInfo, size: int) -> int | None:
     if a.constant is None or b.constant is None:
         return None
     return a.constant - b.constant if op.name == "arith.subi" else a.constant + b.constant * size
@@ -75,17 +75,15 @@ def _sum(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     """Sums, differences, and pointers moved by elements (``size`` bytes each)."""
     a, b = operands
     size = max(1, element_of(op.results[0].type).pointee.bits // 8) if op.name == "tt.addptr" else 1
-    constant = _sum_constant(op, a, b, size)
+    constant = sum_constant(op, a, b, size)
     rank = len(a.contiguity)
     if constant is not None:
-        return _constant(op, rank, constant)
+        return constant_facts(op, rank, constant)
     difference = op.name == "arith.subi"
     contiguity, divisibility = [], []
     for dim in range(rank):
         run_a, run_b = a.contiguity[dim], b.contiguity[dim]
-        run = gcd(run_a, b.constancy[dim])
-        if not difference:
-            run = max(gcd(a.constancy[dim], run_b), run)
+        run = run_of_sum(op, a, b, dim)
         contiguity.append(run)
         divisor_a, divisor_b = a.divisibility[dim], product_divisor(b.divisibility[dim], size)
         if run_a > 1 and run_b > 1:
@@ -100,13 +98,18 @@ def _sum(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     return made(tuple(contiguity), tuple(divisibility), _gcds(a.constancy, b.constancy))
 
 
+def run_of_sum(op: Op, a: AxisInfo, b: AxisInfo, dim: int) -> int:
+    run = gcd(a.contiguity[dim], b.constancy[dim])
+    return run if op.name == "arith.subi" else max(gcd(a.constancy[dim], b.contiguity[dim]), run)
+
+
 def _product(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     rank = len(a.contiguity)
     if a.constant is not None and b.constant is not None:
-        return _constant(op, rank, a.constant * b.constant)
+        return constant_facts(op, rank, a.constant * b.constant)
     if a.constant == 0 or b.constant == 0:
-        return _constant(op, rank, 0)
+        return constant_facts(op, rank, 0)
     contiguity, divisibility = [], []
     for dim in range(rank):
         contiguity.append(max(a.contiguity[dim] if b.constant == 1 else 1, b.contiguity[dim] if a.constant == 1 else 1))
@@ -133,7 +136,7 @@ def _quotient(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     rank, shape = len(a.contiguity), _shape(op)
     if a.constant is not None and b.constant:
-        return _constant(op, rank, _truncated(a.constant, b.constant))
+        return constant_facts(op, rank, _truncated(a.constant, b.constant))
     contiguity = a.contiguity if b.constant == 1 else (1,) * rank
     constancy = list(_gcds(a.constancy, b.constancy))
     if shape is not None:
@@ -152,9 +155,9 @@ def _remainder(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     rank, shape = len(a.contiguity), _shape(op)
     if a.constant is not None and b.constant:
-        return _constant(op, rank, a.constant - b.constant * _truncated(a.constant, b.constant))
+        return constant_facts(op, rank, a.constant - b.constant * _truncated(a.constant, b.constant))
     if b.constant == 1:
-        return _constant(op, rank, 0)
+        return constant_facts(op, rank, 0)
     contiguity = (1,) * rank if shape is None else tuple([_run_over_constant(a, b, shape, dim) for dim in range(rank)])
     divisibility = tuple([gcd(a.divisibility[dim], b.divisibility[dim]) if b.constancy[dim] > 1 else 1 for dim in range(rank)])
     return made(contiguity, divisibility, _gcds(a.constancy, b.constancy))
@@ -196,7 +199,7 @@ def _broadcast(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
 def _reshape(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     info, shape = operands[0], op.results[0].type.shape
     if info.constant is not None:
-        return _constant(op, len(shape), info.constant)
+        return constant_facts(op, len(shape), info.constant)
     return reshaped(info, op.operands[0].type.shape, shape)
 
 
@@ -249,7 +252,7 @@ def _logical(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     rank = len(a.contiguity)
     if a.constant is not None and b.constant is not None:
         value = {"arith.andi": a.constant & b.constant, "arith.ori": a.constant | b.constant}.get(op.name, a.constant ^ b.constant)
-        return _constant(op, rank, value)
+        return constant_facts(op, rank, value)
     ones = (1,) * rank
     return AxisInfo(ones, ones, _gcds(a.constancy, b.constancy))
 
@@ -259,7 +262,7 @@ def _shift_left(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     rank = len(a.contiguity)
     shift = min(max(b.constant or 0, 0), 62)
     if a.constant is not None and b.constant is not None:
-        return _constant(op, rank, a.constant << shift)
+        return constant_facts(op, rank, a.constant << shift)
     contiguity = a.contiguity if b.constant == 0 else (1,) * rank
     divisibility = tuple(
         [product_divisor(1 if c > 1 and shift else d, 1 << shift) for c, d in zip(a.contiguity, a.divisibility, strict=True)]
@@ -272,7 +275,7 @@ def _shift_right(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     rank = len(a.contiguity)
     shift = min(max(b.constant or 0, 0), 63)
     if a.constant is not None and b.constant is not None:
-        return _constant(op, rank, a.constant >> shift)
+        return constant_facts(op, rank, a.constant >> shift)
     contiguity, divisibility = (1,) * rank, (1,) * rank
     if b.constant is not None:
         contiguity = a.contiguity if b.constant == 0 else contiguity
@@ -286,7 +289,7 @@ def _extremum(op: Op, operands: Sequence[AxisInfo]) -> AxisInfo:
     a, b = operands
     rank = len(a.contiguity)
     if a.constant is not None and b.constant is not None:
-        return _constant(op, rank, (max if op.name.startswith("arith.max") else min)(a.constant, b.constant))
+        return constant_facts(op, rank, (max if op.name.startswith("arith.max") else min)(a.constant, b.constant))
     divisibility = tuple([joint_divisibility(a, b, dim) for dim in range(rank)])
     return made(_gcds(a.contiguity, b.contiguity), divisibility, _gcds(a.constancy, b.constancy))
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from smem_lint.passes.convert_canonicalization import PATTERNS
 from smem_lint.passes.remove_layout_conversions.dead_arguments import replace_dead_arguments
+from smem_lint.passes.remove_layout_conversions.early import hoist_early, rematerialize_early
 from smem_lint.passes.remove_layout_conversions.hoist import hoist_conversions
 from smem_lint.passes.remove_layout_conversions.propagation import propagate_layouts
 from smem_lint.passes.remove_layout_conversions.rewriting import apply_layouts
@@ -18,6 +19,7 @@ from smem_lint.passes.remove_layout_conversions.sweep import operations, remater
 from smem_lint.tile.cleanup import patterns_if, patterns_region
 from smem_lint.tile.cleanup.rewriter import Rewriter, merged, rewrite
 from smem_lint.tile.ir import Module, Op
+from smem_lint.tile.versions import Decisions, decisions
 
 __all__ = ["run"]
 
@@ -29,15 +31,16 @@ _CONTROL_FLOW = {
 def run(module: Module) -> None:
     for function in module.functions:
         if function.regions[0].blocks:
-            _run(function, module.num_warps)
+            _run(function, module.num_warps, decisions(module.version))
 
 
-def _run(function: Op, num_warps: int) -> None:
+def _run(function: Op, num_warps: int, version: Decisions) -> None:
     apply_layouts(function, propagate_layouts(function, num_warps))
     rewrite(function, PATTERNS)
-    while rematerialize(function, num_warps):
+    remove = rematerialize if version.counts_growth else rematerialize_early
+    while remove(function, num_warps):
         rewrite(function, PATTERNS)
-    hoisted = hoist_conversions(function, num_warps)
+    hoisted = hoist_conversions(function, num_warps) if version.counts_growth else hoist_early(function, num_warps, version)
     if replace_dead_arguments(function) or hoisted:
         rewrite(function, PATTERNS)
     _simplify_control_flow(function)

@@ -23,6 +23,10 @@ class Copies:
         self._copies[value, encoding] = copy
         self._latest[value] = encoding
 
+    def at(self, value: Value, encoding: Any) -> Value | None:
+        """The copy of ``value``, wherever it is."""
+        return self._copies.get((value, encoding))
+
     def readable(self, use: Use, encoding: Any) -> tuple[bool, Value | None]:
         """Whether ``use``'s value exists in ``encoding``, and that copy if it is defined early enough for ``use``."""
         copy = self._copies.get((use.value, encoding))

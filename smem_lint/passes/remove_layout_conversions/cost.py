@@ -44,6 +44,15 @@ def conversion_cost(value: Value, encoding: Any) -> int:
 def _conversion_cost(type_: Tensor, encoding: Any) -> int:
     if conversion_is_reorder(type_.encoding, encoding, type_.shape):
         return 0
+    return _moved(type_)
+
+
+def moving_cost(value: Value) -> int:
+    """What it costs to convert ``value``, whatever it takes (before Triton 3.8)."""
+    return _moved(value.type)
+
+
+def _moved(type_: Tensor) -> int:
     return _CONVERSION_FACTOR * (max(type_.numel, _LEAST_ELEMENTS) * max(_bits(type_), _LEAST_BITS) >> 3)
 
 
@@ -93,6 +102,34 @@ def _op_cost(op: Op, found: BackwardSlice, shared: bool) -> int | None:
     if name == "tt.reduce":
         return _reduce_cost(op)
     return 0
+
+
+def duplication_cost(convert: Op, ops: dict[Op, None]) -> int | None:
+    """What it costs to have those of ``ops`` twice that others than ``convert`` need (before Triton 3.8); None if one must not be."""
+    alone: dict[Op, bool] = {}
+    cost = 0
+    for op in ops:
+        if op.name == "arith.constant" or _alone(op, convert, ops, alone):
+            continue
+        if op.name in _LOADS:
+            cost += sum(_LOAD_FACTOR * _bytes(result.type) for result in op.results)
+        elif op.name.startswith(("arith.", "math.")):
+            cost += sum((_EXPENSIVE_FACTOR if op.name in _EXPENSIVE else 1) * _bytes(result.type) for result in op.results)
+        elif op.name == "tt.reduce":
+            extra = _reduce_cost(op)
+            if extra is None:
+                return None
+            cost += extra
+    return cost
+
+
+def _alone(op: Op, convert: Op, ops: dict[Op, None], known: dict[Op, bool]) -> bool:
+    """Whether only ``convert`` and others of ``ops`` that it alone needs use the results of ``op``."""
+    found = known.get(op)
+    if found is None:
+        users = [use.owner for result in op.results for use in result.uses]
+        found = known[op] = all(user is convert or (user in ops and _alone(user, convert, ops, known)) for user in users)
+    return found
 
 
 def _reduce_cost(op: Op) -> int | None:

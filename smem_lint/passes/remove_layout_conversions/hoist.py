@@ -33,7 +33,7 @@ def hoist_conversions(function: Op, num_warps: int) -> bool:
     """Whether any conversion could be moved."""
     changed = _try_all(function, lambda convert, known: _above_widening(convert, known, num_warps))
     changed |= _try_all(function, lambda convert, known: _into_conditional(convert, known, num_warps))
-    dots = _dots(function)
+    dots = tensor_core_dots(function)
     return (bool(dots) and _try_all(function, lambda convert, known: _to_load(convert, known, dots))) or changed
 
 
@@ -50,7 +50,7 @@ def _try_all(function: Op, hoist: Hoist) -> bool:
 # Above what makes tensors larger --------------------------------------------------------------------------------------------
 
 
-def _widens(op: Op) -> bool:
+def widens(op: Op) -> bool:
     if op.name == "tt.fp_to_fp":
         source: Any = op.operands[0].type
         result: Any = op.results[0].type
@@ -62,13 +62,13 @@ def _above_widening(convert: Op, known: Copies, num_warps: int) -> bool:
     encoding = convert.results[0].type.encoding
     if isinstance(encoding, DotOperand):
         return False
-    found = BackwardSlice().grown(convert.operand_uses[0], encoding, known, num_warps, _widens)
+    found = BackwardSlice().grown(convert.operand_uses[0], encoding, known, num_warps, widens)
     if found is None:
         return False
     widening: Op | None = None
     for value in list(found.values):
         op = value.op
-        if op is None or not _widens(op):
+        if op is None or not widens(op):
             continue
         source = infer_operand(op, found.layout[value])
         if source is None:
@@ -87,13 +87,13 @@ def _above_widening(convert: Op, known: Copies, num_warps: int) -> bool:
     source = infer_operand(widening, target)
     if source is None or not pays_off(convert, found, conversion_cost(narrow, source)):
         return False
-    mapping = {wide: _widened(widening, source, target)}
+    mapping = {wide: widened(widening, source, target)}
     del found.values[wide]
     rewrite_slice(found, convert, known, mapping)
     return True
 
 
-def _widened(op: Op, source: Any, target: Any) -> Value:
+def widened(op: Op, source: Any, target: Any) -> Value:
     """``op`` once more in front of itself, after a conversion of its operand."""
     converted = convert_before(op.operands[0], source, op)
     new = op.clone({})
@@ -107,12 +107,12 @@ def _widened(op: Op, source: Any, target: Any) -> Value:
 # Into conditionals ----------------------------------------------------------------------------------------------------------
 
 
-def _is_if(op: Op) -> bool:
+def is_if(op: Op) -> bool:
     return op.name == "scf.if"
 
 
 def _into_conditional(convert: Op, known: Copies, num_warps: int) -> bool:
-    found = BackwardSlice().grown(convert.operand_uses[0], convert.results[0].type.encoding, known, num_warps, _is_if)
+    found = BackwardSlice().grown(convert.operand_uses[0], convert.results[0].type.encoding, known, num_warps, is_if)
     if found is None:
         return False
     edges: list[tuple[Value, Use]] = []  # conversions to put into a branch
@@ -149,7 +149,7 @@ def _through_if(found: BackwardSlice, value: Value, known: Copies, num_warps: in
     yields = [region.blocks[0].terminator.operand_uses[value.index] for region in op.regions]
     larger, failed = found, []
     for use in yields:
-        grown = larger.grown(use, encoding, known, num_warps, _is_if)
+        grown = larger.grown(use, encoding, known, num_warps, is_if)
         if grown is None:
             failed.append(use)
         else:
@@ -195,7 +195,7 @@ def _to_load(convert: Op, known: Copies, dots: dict[Region | None, list[Op]]) ->
     return True
 
 
-def _dots(function: Op) -> dict[Region | None, list[Op]]:
+def tensor_core_dots(function: Op) -> dict[Region | None, list[Op]]:
     """Dots on tensor cores that read registers, by the region they stand in."""
     found: dict[Region | None, list[Op]] = {}
     for op in operations(function):

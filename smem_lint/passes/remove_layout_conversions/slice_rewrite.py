@@ -18,7 +18,7 @@ from smem_lint.tile.types import Tensor
 
 def rewrite_slice(found: BackwardSlice, convert: Op, known: Copies, mapping: dict[Value, Value] | None = None) -> None:
     """Replace ``convert`` by a copy of ``found``; ``mapping`` names new values that stand for old ones already."""
-    _Rewrite(found, known, {} if mapping is None else mapping).run(convert)
+    SliceRewrite(found, known, {} if mapping is None else mapping).run(convert)
 
 
 def convert_after(value: Value, encoding: object) -> Value:
@@ -41,7 +41,7 @@ def convert_before(value: Value, encoding: object, op: Op) -> Value:
     return new.results[0]
 
 
-class _Rewrite:
+class SliceRewrite:
     def __init__(self, found: BackwardSlice, known: Copies, mapping: dict[Value, Value]) -> None:
         self.values, self.layout, self.known, self.mapping = found.values, found.layout, known, mapping
         for value, encoding in found.layout.items():
@@ -53,6 +53,16 @@ class _Rewrite:
         self.carried: dict[Op, list[int]] = {}  # by terminator: which of its operands to pass on a second time
 
     def run(self, convert: Op) -> None:
+        self.copy_all()
+        self.replacements.append((convert.results[0], self.mapping[convert.operands[0]]))
+        self.known.rename(self.replacements)
+        for old, new in self.replacements:
+            old.replace_all_uses(new)
+        convert.erase()
+        for op in self.dead:
+            op.erase()
+
+    def copy_all(self) -> None:
         for op in program_order(self.ops()):
             if op.name == "scf.for":
                 self.rewrite_for(op)
@@ -64,13 +74,6 @@ class _Rewrite:
                 self.rewrite_constant(op)
             else:
                 self.copy(op)
-        self.replacements.append((convert.results[0], self.mapping[convert.operands[0]]))
-        self.known.rename(self.replacements)
-        for old, new in self.replacements:
-            old.replace_all_uses(new)
-        convert.erase()
-        for op in self.dead:
-            op.erase()
 
     def ops(self) -> dict[Op, None]:
         found: dict[Op, None] = {}

@@ -20,12 +20,13 @@ from smem_lint.tile.semantic.descriptor import Descriptor
 from smem_lint.tile.types import I32, I64
 from smem_lint.tile.unsupported import KernelError, Unsupported
 from smem_lint.tile.values import Handle, flatten
+from smem_lint.tile.versions import Version, decisions
 
 _HANDLERS = (branches, calls, expressions, loops, statements)
 """Imported for the kinds of nodes that they enter."""
 
 
-def build(repository: Repository, specialization: Specialization) -> Module:
+def build(repository: Repository, specialization: Specialization, version: Version = (3, 8)) -> Module:
     """The tile program of one specialization, as Triton's front end and inliner make it. Nothing is cleaned up yet, unless
     functions were kept apart (see ``calls``): what the inliner then does begins with a clean-up of each.
 
@@ -40,7 +41,8 @@ def build(repository: Repository, specialization: Specialization) -> Module:
         raise LookupError(f"{specialization.file} has no function {specialization.kernel}")
     spec = specialization
     module = Module(spec.num_warps, spec.num_stages, spec.num_ctas, spec.capability)
-    options = Options(capability=spec.capability, num_warps=spec.num_warps, num_ctas=spec.num_ctas)
+    module.version = version
+    options = Options(spec.capability, spec.num_warps, spec.num_ctas, decisions=decisions(version))
     session = Session(repository, options, source, module)
     visitor = Visitor(session, source, node, 0, None)
     visitor.builder.line = node.lineno

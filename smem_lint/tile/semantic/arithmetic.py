@@ -191,7 +191,7 @@ def minus(ctx: Context, x: Handle) -> Handle:
     type_ = x.type.scalar
     if type_.pointer:
         raise fail(ctx, f"wrong type argument to unary minus ({type_})")
-    if type_.floating:
+    if type_.floating and not ctx.options.decisions.negation_subtracts:
         return emit(ctx, "arith.negf", [x.value], x.type)
     zero = Handle(ctx.builder.constant(ir_type(ctx, type_), literal(0, type_.ir)), type_)
     return sub(ctx, zero, x, True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from smem_lint.tile.dtypes import DType
 from smem_lint.tile.ir import Builder, Value, constant_value
 from smem_lint.tile.unsupported import KernelError
 from smem_lint.tile.values import Handle
+from smem_lint.tile.versions import Decisions
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class Options:
     debug: bool = False
     overflow_checks: bool = False
     default_dot_input_precision: str = "tf32"
+    decisions: Decisions = field(default_factory=Decisions)
 
     @property
     def fp8_types(self) -> tuple[DType, ...]:

@@ -52,7 +52,7 @@ def _dot(ctx: Context, a: Handle, b: Handle, acc: Handle | None, precision: str,
     if dtypes.FP8E4B15 in (a.dtype, b.dtype):
         a, b = cast(ctx, a, dtypes.FP16), cast(ctx, b, dtypes.FP16)
     if out is None:
-        out = dtypes.FP32 if acc is None else acc.dtype
+        out = dtypes.FP32 if acc is None or ctx.options.decisions.dots_make_floats else acc.dtype
     _check_smallest(ctx, a, b)
     element = _result_type(ctx, a.dtype, out)
     type_ = BlockType(element, (*a.shape[:-1], b.shape[-1]))

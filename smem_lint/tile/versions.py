@@ -1,0 +1,66 @@
+"""What Triton decided differently from version to version: one record of named decisions each, which the passes consult.
+
+Facts: the branches release/3.5.x to release/3.8.x of Triton, file by file as the field says. A field's default is what 3.8 does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+Version = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """One version's choices, where versions differ."""
+
+    negation_subtracts: bool = False
+    """The front end makes ``0 - x`` of a float's unary minus (python/triton/language/semantic.py)."""
+    dots_make_floats: bool = False
+    """``tl.dot`` makes fp32 of its operands unless told otherwise, else what its accumulator is (the same file)."""
+    reshape_keeps_facts: bool = True
+    """Axis facts survive a reshape (``ReshapeOpAxisInfoVisitor``, lib/Analysis/AxisInfo.cpp)."""
+    sums_minding_runs: bool = True
+    """The divisibility of a sum is limited by runs that its operands are in the middle of (the same file)."""
+    selections_minding_runs: bool = True
+    """The divisibility of a selection is limited by its contiguity (the same file)."""
+    constants_unsigned: bool = False
+    """Integer constants count as unsigned in the facts (the same file)."""
+    assumes_best_of_branches: bool = False
+    """What a branch yields is taken to be ideal until it is known, rather than waited for (the same file)."""
+    first_dimension_first: bool = False
+    """Of equally contiguous dimensions the first one is the fastest (``Coalesce.cpp``, ``argSort``)."""
+    output_stops_pipelining: bool = True
+    """Loops that print or assert are not pipelined (``ScheduleLoops.cpp``)."""
+    any_join_widens: bool = False
+    """Any join before a dot operand counts as packed halves (``AccelerateMatmul.cpp``, ``computeOrigBitWidth``)."""
+    counts_growth: bool = True
+    """Computing again costs what there is more of then; else it costs whatever others need as well (``RemoveLayoutConversions.cpp``)."""
+    hoisting_must_pay: bool = True
+    """A conversion moves above a broadcast only if that is cheaper (the same file)."""
+    slices_merge_late: bool = False
+    """Parts of a slice are found on their own and then joined (the same file)."""
+    gathers_are_loads: bool = True
+    """A gather through a descriptor is a load that a conversion can follow (the same file)."""
+    prefetches_everywhere: bool = False
+    """``prefetch`` runs for every target, else below sm_90 (third_party/nvidia/backend/compiler.py)."""
+
+
+_3_8 = Decisions()
+_3_7 = replace(
+    _3_8, negation_subtracts=True, dots_make_floats=True, reshape_keeps_facts=False, selections_minding_runs=False, constants_unsigned=True,
+    any_join_widens=True, counts_growth=False, gathers_are_loads=False, prefetches_everywhere=True,
+)  # fmt: skip
+_3_6 = replace(
+    _3_7, sums_minding_runs=False, assumes_best_of_branches=True, first_dimension_first=True, output_stops_pipelining=False,
+    hoisting_must_pay=False, slices_merge_late=True,
+)  # fmt: skip
+_BY_VERSION: dict[Version, Decisions] = {(3, 5): _3_6, (3, 6): _3_6, (3, 7): _3_7, (3, 8): _3_8, (3, 9): _3_8}
+
+
+@cache
+def decisions(version: Version) -> Decisions:
+    """The decisions of a version; of the nearest that is known for any other."""
+    known = max((one for one in _BY_VERSION if one <= version), default=min(_BY_VERSION))
+    return _BY_VERSION[known]
