@@ -21,7 +21,7 @@ _ECHOES = 8
 _FATAL = re.compile("|".join((
     r"LLVM ERROR", r"CUDA [Ee]rror", r"CUDA out of memory", r"Cuda [Ff]ailure", r"Cuda Runtime", r"terminate called", r"\s*what\(\):",
     r"Fatal Python error", r"Segmentation fault", r"Bus error", r"!+ Segfault", r"ptxas (?:fatal|error)", r"Triton Error", r"panicked at",
-    r"future: <Task .{0,400}exception=", r"Out of memory: Killed", r"Error in function '", r"\[TensorRT-LLM\]\[ERROR\]", r"NVRM: Xid",
+    r"future: <Task .{0,400}exception=", r".{0,120}Out of memory: Killed", r"Error in function '", r"\[TensorRT-LLM\]\[ERROR\]", r"NVRM: Xid",
     r".{0,200}Assertion .{0,300}failed", r".{0,200}NCCL WARN .{0,80}(?:shared memory|posix_fallocate|Cuda failure)",
     r".{0,80}out of resource: ", r"RuntimeError:", r"Exception: ", r"Floating point exception", r"Illegal instruction", r"=+ Invalid __",
     r"nvcc fatal",
@@ -141,11 +141,13 @@ class _Scan:
                 return True
         if told.level in MILD:
             return False
+        if signs.is_discarded(text):
+            self.verdict.retract(told.process, told.number - 4)
         text = _LEADING.sub("", text)
         if is_exception(text, inside=False) and not signs.is_noise(told.text):
             self._free(trace, told._replace(text=text))
             return True
-        if _FATAL.match(text) and not signs.is_noise(text) and not signs.is_echo(text):
+        if _FATAL.match(text) and not (signs.is_noise(text) or self._noise(told) or signs.is_echo(text)):
             self._fatal(trace, told)
             return True
         return False
@@ -160,10 +162,7 @@ class _Scan:
     def _fatal(self, trace: Trace, told: Entry) -> None:
         failure = self._failure(None, told, kinds.kind_of(told.text))
         trace.chain, trace.open, trace.more = failure, failure, _MORE
-        if "shared memory" in told.text and "NCCL WARN" in told.text:
-            self.verdict.doubt(failure)
-        else:
-            self.verdict.offer(failure)
+        self.verdict.offer(failure)
 
     def _plain(self, trace: Trace, told: Entry) -> None:
         text = told.text

@@ -39,6 +39,13 @@ class Verdict:
         if self.accepted is None and not self.stopping and failure.kind != "other":
             self.accepted = failure
 
+    def retract(self, process: str, since: int) -> None:
+        """What a process said without a stack, from line ``since`` on, was about a choice that its autotuner gave up."""
+        for name in ("accepted", "pending"):
+            held: Failure | None = getattr(self, name)
+            if held is not None and held.process == process and held.line >= since and not held.frames:
+                setattr(self, name, None)
+
     def doubt(self, failure: Failure) -> None:
         """An error line without an exception: only what the log has nothing better to say."""
         if not self.stopping and (self.weak is None or (self.weak.kind == "other" and failure.kind != "other")):
