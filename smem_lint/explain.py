@@ -85,6 +85,7 @@ class Explanation:
     crosses: tuple[Cross, ...]
     fitting: tuple[Row, ...]
     assumed: tuple[str, ...] = ()
+    origin: str = ""
 
     @property
     def headroom(self) -> int | None:
@@ -93,11 +94,13 @@ class Explanation:
 
 def explain(
     engine: Engine, base: Specialization, device: Device, sweeps: Sequence[Sweep] = (), assumed: Sequence[str] = (),
+    origin: str = "",
 ) -> Explanation:  # fmt: skip
     """Estimate ``base`` and every variant of it.
 
     A sweep's names are options, constexprs or arguments (then its values are types); ``num_stages`` and ``num_warps`` are swept in any
-    case, and what else is asked for is crossed with ``num_stages``. Raises KeyError for a name that the kernel does not have.
+    case, and what else is asked for is crossed with ``num_stages``. ``origin`` says where the base comes from.
+    Raises KeyError for a name that the kernel does not have.
     """
     given = {sweep.label: sweep.values for sweep in sweeps}
     stages = tuple(given.get(STAGES, _stages(base)))
@@ -118,7 +121,7 @@ def explain(
     if first.fits(device) is False:
         candidates += _answered(engine, base, _smaller_blocks(base))
     fitting = _fitting(first, candidates, device)
-    return Explanation(device, first, peak(first.estimate), tables, cliffs, crosses, fitting, tuple(assumed))
+    return Explanation(device, first, peak(first.estimate), tables, cliffs, crosses, fitting, tuple(assumed), origin)
 
 
 def changed(base: Specialization, change: Mapping[str, Any]) -> Specialization:

@@ -54,7 +54,7 @@ def _explanations(
         base = find_base(repository, path, kernel, values, settings, device)
         check_values(kernel, base.declared, values, sweeps)
         bases.append(base)
-        found.append(explain(engine, base.specialization, device, sweeps, base.assumed))
+        found.append(explain(engine, base.specialization, device, sweeps, base.assumed, base.origin))
     return found, bases
 
 

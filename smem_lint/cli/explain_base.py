@@ -28,6 +28,7 @@ class Base:
     specialization: Specialization
     assumed: tuple[str, ...]
     declared: Mapping[str, str]
+    origin: str = ""
 
 
 def find_base(
@@ -50,8 +51,13 @@ def find_base(
     if launched is not None:
         specialization = launched.specialization(device.capability)
         assert specialization is not None
-        return Base(changed(specialization, values), tuple(launched.when), specialization.signature)
+        return Base(changed(specialization, values), tuple(launched.when), specialization.signature, _origin(launched))
     return _assumed(file, function, names, values, device)
+
+
+def _origin(launched: Config) -> str:
+    entry = "" if launched.origin == "launch" else f", entry {launched.index + 1} of {launched.of} of its autotune list"
+    return f"{launched.file}:{launched.line}{entry}"
 
 
 def _kernels(module: SourceModule) -> list[str]:

@@ -48,6 +48,8 @@ def _heading(found: Explanation, style: Style) -> Iterator[str]:
     pointers = ", ".join(f"{name}: {kind}" for name, kind in one.signature.items() if not kind.isidentifier())
     if pointers:
         yield f"  types: {printable(pointers)}"
+    if found.origin:
+        yield f"  launched at: {printable(found.origin)}"
     if found.assumed:
         yield style.paint(f"  when: {printable('; '.join(found.assumed))}", "dim")
 

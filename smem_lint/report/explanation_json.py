@@ -19,7 +19,8 @@ def _one(found: Explanation) -> dict[str, Any]:
     return {
         "kernel": found.base.specialization.kernel, "file": found.base.specialization.file, "target": found.device.target,
         "limit": found.device.optin, "bytes": found.base.estimate.bytes, "headroom": found.headroom,
-        "fits": found.base.fits(found.device), "assumed": list(found.assumed), "specialization": found.base.specialization.to_record(),
+        "fits": found.base.fits(found.device), "assumed": list(found.assumed), "origin": found.origin or None,
+        "specialization": found.base.specialization.to_record(),
         "estimate": found.base.estimate.to_json(), "loops": [dataclasses.asdict(one) for one in found.base.estimate.loops],
         "peak": _peak(found), "tables": {name: [_row(one, found) for one in rows] for name, rows in found.tables.items()},
         "crosses": [_cross(one, found) for one in found.crosses],

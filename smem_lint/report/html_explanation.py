@@ -18,7 +18,8 @@ def explanation_body(found: Explanation, lines: Sequence[str], others: Sequence[
     types = ", ".join(f"{name}: {kind}" for name, kind in one.signature.items() if not kind.isidentifier())
     config = f"{config_text(one.constexprs)}num_warps={one.num_warps}, num_stages={one.num_stages}"
     facts = definitions([
-        ("file", tag("code", one.file, class_="path")), ("config", config), ("types", types), ("when", "; ".join(found.assumed)),
+        ("file", tag("code", one.file, class_="path")), ("launched at", found.origin),
+        ("config", config), ("types", types), ("when", "; ".join(found.assumed)),
         ("not exact", "; ".join(estimate.reasons)),
     ])  # fmt: skip
     header = tag("header", tag("h1", tag("code", one.kernel), f" on {found.device.label}"), _verdict(found), facts)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +35,9 @@ def plot(found: Sequence[Explanation], file: Path) -> None:
     first = found[0]
     drawn = _all_curves(found)[:_MOST_LINES]
     tops = [row.estimate.bytes for _, rows in drawn for row in rows if row.estimate.bytes is not None]
-    below = _crowded(drawn, max([*tops, first.device.optin]))
+    places = _places(drawn, max([*tops, first.device.optin]))
     for index, (label, rows) in enumerate(drawn):
-        _curve(axes, label, rows, first.device, LINES[index % len(LINES)], below)
+        _curve(axes, label, rows, first.device, LINES[index % len(LINES)], places)
     axes.scatter([], [], color="#5b6770", marker="X", s=64, label=f"over the limit of {first.device.target}")
     stages = sorted({row.specialization.num_stages for one in found for _, rows in curves(one) for row in rows})
     axes.set_xticks(stages)
@@ -73,28 +72,40 @@ def _shape(rows: Sequence[Row]) -> tuple[tuple[int, int | None], ...]:
     return tuple((row.specialization.num_stages, row.estimate.bytes) for row in rows)
 
 
-def _crowded(drawn: Sequence[tuple[str, Sequence[Row]]], top: int) -> set[tuple[int, int]]:
-    """The points with another right above them: their numbers go below."""
-    points: dict[int, list[int]] = {}
+def _places(drawn: Sequence[tuple[str, Sequence[Row]]], top: int) -> dict[tuple[int, int], str]:
+    """Where each point's number goes so that it can be read: above, below, or nowhere."""
+    points: dict[int, set[int]] = {}
     for _, rows in drawn:
         for row in rows:
             if row.estimate.bytes is not None:
-                points.setdefault(row.specialization.num_stages, []).append(row.estimate.bytes)
-    pairs = ((x, lower, upper) for x, ys in points.items() for lower, upper in itertools.pairwise(sorted(set(ys))))
-    return {(x, lower) for x, lower, upper in pairs if upper - lower < 0.05 * top}
+                points.setdefault(row.specialization.num_stages, set()).add(row.estimate.bytes)
+    height, gap = 0.034 * top, 0.012 * top
+    places: dict[tuple[int, int], str] = {}
+    for x, ys in points.items():
+        taken: list[tuple[float, float]] = []
+        for y in sorted(ys, reverse=True):
+            others = [*taken, *((other - gap, other + gap) for other in ys if other != y)]
+            for place, span in (("above", (y + gap, y + gap + height)), ("below", (y - gap - height, y - gap))):
+                if span[0] > 0 and all(span[1] <= low or high <= span[0] for low, high in others):
+                    taken.append(span)
+                    places[x, y] = place
+                    break
+    return places
 
 
-def _curve(axes: Any, label: str, rows: Sequence[Row], device: Device, color: str, below: set[tuple[int, int]]) -> None:
+def _curve(axes: Any, label: str, rows: Sequence[Row], device: Device, color: str, places: Mapping[tuple[int, int], str]) -> None:
     points = [(row.specialization.num_stages, row.estimate.bytes, row) for row in rows if row.estimate.bytes is not None]
     if not points:
         return
     axes.plot([x for x, _, _ in points], [y for _, y, _ in points], color=color, linewidth=1.8, label=_plain(label), zorder=3)
     for x, y, row in points:
         over = row.fits(device) is False
-        style = {"marker": "X", "s": 64} if over else {"marker": "o", "s": 34}
+        style: dict[str, Any] = {"marker": "X", "s": 64} if over else {"marker": "o", "s": 34}
         axes.scatter([x], [y], color=color, edgecolor="white", linewidth=0.7, zorder=4, **style)
-        place: dict[str, Any] = {"xytext": (0, -7), "va": "top"} if (x, y) in below else {"xytext": (0, 7), "va": "bottom"}
-        axes.annotate(f"{y:,}", (x, y), textcoords="offset points", ha="center", fontsize=8, color=color, zorder=5, **place)
+        if (x, y) in places:
+            up = places[x, y] == "above"
+            style = {"xytext": (0, 7 if up else -7), "va": "bottom" if up else "top"}
+            axes.annotate(f"{y:,}", (x, y), textcoords="offset points", ha="center", fontsize=8, color=color, zorder=5, **style)
 
 
 def _limits(axes: Any, devices: Sequence[Device], top: int) -> None:
@@ -102,18 +113,21 @@ def _limits(axes: Any, devices: Sequence[Device], top: int) -> None:
     known: dict[int, list[str]] = {}
     for device in devices:
         known.setdefault(device.optin, []).append(device.target)
-    above = []
-    for index, (limit, targets) in enumerate(sorted(known.items(), key=lambda one: one[1][0] != devices[0].target)):
+    above: list[str] = []
+    shown: list[int] = []
+    for limit, targets in sorted(known.items(), key=lambda one: (one[0] != devices[0].optin, -one[0])):
         text = f"{', '.join(dict.fromkeys(targets))}: {limit:,} B"
-        if index and limit > 1.1 * max(top, devices[0].optin):
+        if limit != devices[0].optin and limit > 1.1 * max(top, devices[0].optin):
             above.append(text)
             continue
-        color = LIMITS[index % len(LIMITS)]
+        color = LIMITS[min(len(shown), 1)]
         axes.axhline(limit, color=color, linewidth=1.3, linestyle=(0, (5, 2)), zorder=2)
-        place: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
-        axes.annotate(text, (0.005, limit), (0, 3), color=color, fontsize=8.5, **place)
-        if index == 0:
+        close = any(abs(limit - other) < 0.045 * max(top, devices[0].optin) for other in shown)
+        side: dict[str, Any] = {"ha": "right" if close else "left", "xycoords": ("axes fraction", "data"), "textcoords": "offset points"}
+        axes.annotate(text, (0.995 if close else 0.005, limit), (0, 3), color=color, fontsize=8.5, **side)
+        if not shown:
             axes.axhspan(limit, 10 * limit + 10 * top, color=color, alpha=0.06, zorder=0)
+        shown.append(limit)
     if above:
         axes.annotate(
             "above this picture: " + "; ".join(above), (1, 1.0), (0, -4), xycoords="axes fraction", textcoords="offset points",
