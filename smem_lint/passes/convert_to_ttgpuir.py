@@ -34,6 +34,8 @@ def run(module: Module) -> None:
     for function in module.functions:
         conversion.function(function)
     conversion.relink()
+    for op in module.walk():
+        op.unsettled = 3  # types have changed everywhere
 
 
 class _Conversion:

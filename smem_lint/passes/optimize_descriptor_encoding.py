@@ -63,7 +63,7 @@ class _Assignment:
         while self.queue:
             self.spread(self.queue.pop())
         for value, wish in self.wishes.items():
-            value.type = _with_encoding(value.type, wish)
+            value.retype(_with_encoding(value.type, wish))
 
     def update(self, values: Iterable[Value], wish: _Wish) -> None:
         """Let all these values agree with one another and with ``wish``."""

@@ -69,7 +69,7 @@ def _retype(op: Op, encoding: Blocked, rewriter: Rewriter) -> None:
     """Change the encoding of a result in place; what used it sees it through a conversion."""
     result = op.results[0]
     old = result.type
-    result.type = old.with_encoding(encoding)
+    result.retype(old.with_encoding(encoding))
     convert = Op("ttg.convert_layout", (result,), (old,), line=op.line)
     result.replace_all_uses(convert.results[0], unless=lambda use: use.owner is convert)
     assert op.block is not None

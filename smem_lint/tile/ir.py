@@ -39,6 +39,15 @@ class Use:
             self.value = value
             value.uses[self] = None
             self.owner.operands[self.index] = value
+            self.owner.touch()
+
+    def renew(self, value: Value) -> None:
+        """As ``set``, and the newest use of ``value`` even if it was one before."""
+        del self.value.uses[self]
+        self.value = value
+        value.uses[self] = None
+        self.owner.operands[self.index] = value
+        self.owner.touch()
 
 
 class Value:
@@ -67,6 +76,15 @@ class Value:
             if unless is None or not unless(use):
                 use.set(other)
 
+    def retype(self, type_: Type) -> None:
+        """Change the type of a value that others may know by its old one."""
+        self.type = type_
+        if self.op is not None:
+            self.op.touch()
+        else:
+            for use in self.uses:
+                use.owner.touch()
+
     @property
     def parent_block(self) -> Block:
         """The block in which the value is defined."""
@@ -79,9 +97,15 @@ class Value:
 
 
 class Op:
-    """One operation. ``line`` is the source line of the linted file that it comes from (None: unknown)."""
+    """One operation. ``line`` is the source line of the linted file that it comes from (None: unknown).
 
-    __slots__ = ("name", "operands", "results", "attrs", "regions", "successors", "block", "prev", "next", "line", "_uses", "_order")
+    ``unsettled`` is 0 when folding is known to have nothing for the operation as it is; 3 after it changed, and 2 and 1 after an
+    operand's operation did, or an operand's operand's: folds look no further.
+    """
+
+    __slots__ = (
+        "name", "operands", "results", "attrs", "regions", "successors", "block", "prev", "next", "line", "unsettled", "_uses", "_order",
+    )  # fmt: skip
 
     def __init__(
         self, name: str, operands: Iterable[Value] = (), result_types: Iterable[Type] = (), attrs: dict[str, Any] | None = None,
@@ -102,7 +126,21 @@ class Op:
         self.prev: Op | None = None
         self.next: Op | None = None
         self.line = line
+        self.unsettled = 3
         self._order = 0
+
+    def touch(self) -> None:
+        """Say that the operation changed: its operands, a type, its place."""
+        if self.unsettled != 3:
+            self.unsettled = 3
+            for result in self.results:
+                for use in result.uses:
+                    user = use.owner
+                    if user.unsettled < 2:
+                        user.unsettled = 2
+                        for other in user.results:
+                            for inner in other.uses:
+                                inner.owner.unsettled = inner.owner.unsettled or 1
 
     @property
     def result(self) -> Value:
@@ -127,6 +165,7 @@ class Op:
             use = Use(value, self, index)
             value.uses[use] = None
             self._uses.append(use)
+        self.touch()
 
     @property
     def parent(self) -> Op | None:
@@ -298,6 +337,7 @@ class Block:
             self.last.next = op
             op._order = self.last._order + 1
         self.last = op
+        op.touch()
         return op
 
     def prepend(self, op: Op) -> Op:
@@ -311,6 +351,7 @@ class Block:
             at.prev.next = op
         at.prev = op
         self._numbered = False
+        op.touch()
         return op
 
     def insert_after(self, at: Op, op: Op) -> Op:
@@ -379,6 +420,8 @@ class Module:
         new.attrs = dict(self.attrs)
         new.version = self.version
         twins = dict(zip(self.walk(), new.walk(), strict=True))
+        for op, twin in twins.items():
+            twin.unsettled = op.unsettled
         for value, copy in mapping.items():
             if len(value.uses) > 1:
                 copy.uses = {twins[use.owner].operand_uses[use.index]: None for use in value.uses}

@@ -130,7 +130,7 @@ def replace_memory(builder: Builder, old: Op, memory: Value) -> None:
         views.append(user)
     for use in plain:
         if use.owner.name == "ttng.warp_group_dot_wait":
-            use.owner.results[use.index].type = memory.type
+            use.owner.results[use.index].retype(memory.type)
         use.set(memory)
     for user in views:
         user.erase()

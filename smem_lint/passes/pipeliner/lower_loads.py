@@ -113,7 +113,7 @@ def _make_tensor_load(module: Module, op: Op, loop: Op, schedule: Schedule) -> N
     for index, operand in enumerate(operands):
         op.set_operand(index, operand)
     result = op.results[0]
-    result.type = Tensor((1,), scalar, encoding)
+    result.retype(Tensor((1,), scalar, encoding))
     builder.slot = schedule[first_use((op,), loop, schedule)]
     builder.after(op)
     unsplat = builder.op("tt.unsplat", (result,), (scalar,))

@@ -16,7 +16,7 @@ from smem_lint.layout.inference import infer_operand, infer_result
 from smem_lint.passes.remat_rules import can_take_result_encoding
 from smem_lint.passes.remove_layout_conversions.propagation import Layouts
 from smem_lint.passes.remove_layout_conversions.slice_rewrite import convert_after
-from smem_lint.tile.ir import Op, Region, Use, Value
+from smem_lint.tile.ir import Op, Region, Value
 from smem_lint.tile.types import Tensor
 from smem_lint.tile.unsupported import Unsupported
 
@@ -24,14 +24,6 @@ from smem_lint.tile.unsupported import Unsupported
 def apply_layouts(function: Op, layouts: Layouts) -> None:
     """Rewrite a function so that each value of ``layouts`` has that layout."""
     _Rewriting(layouts).run(function.regions[0])
-
-
-def _assign(use: Use, value: Value) -> None:
-    """Let ``use`` read ``value``, as its newest use even if it was one before (MLIR relinks in any case)."""
-    del use.value.uses[use]
-    use.value = value
-    value.uses[use] = None
-    use.owner.operands[use.index] = value
 
 
 def _in_encoding(value: Value, encoding: Any) -> Value:
@@ -76,14 +68,14 @@ class _Rewriting:
 
     def relabel(self, value: Value, encoding: Any) -> None:
         self.original.setdefault(value, value.type.encoding)
-        value.type = value.type.with_encoding(encoding)
+        value.retype(value.type.with_encoding(encoding))
 
     def keep(self, op: Op) -> None:
         """The operation stays as it is: its operands come back in their old layouts."""
         for use in op.operand_uses:
             value = use.value
             if value in self.layouts:
-                _assign(use, _in_encoding(value, self.original.get(value, value.type.encoding)))
+                use.renew(_in_encoding(value, self.original.get(value, value.type.encoding)))
 
     def rewrite(self, op: Op) -> None:
         name = op.name
@@ -110,7 +102,7 @@ class _Rewriting:
         if uses:
             needed = self.operand_encoding(op, encoding)
             for use in uses:
-                _assign(use, _in_encoding(use.value, needed))
+                use.renew(_in_encoding(use.value, needed))
         for result in op.results:
             if isinstance(result.type, Tensor):
                 self.relabel(result, encoding)
@@ -130,7 +122,7 @@ class _Rewriting:
             encoding = self.layouts.get(result)
             if encoding is not None:
                 use = op.operand_uses[result.index + 3]
-                _assign(use, _in_encoding(use.value, encoding))
+                use.renew(_in_encoding(use.value, encoding))
                 self.relabel(result, encoding)
                 self.relabel(op.body.args[result.index + 1], encoding)
 
@@ -138,7 +130,7 @@ class _Rewriting:
         for use, arg in zip(op.operand_uses, op.regions[0].blocks[0].args, strict=True):
             encoding = self.layouts.get(arg)
             if encoding is not None:
-                _assign(use, _in_encoding(use.value, encoding))
+                use.renew(_in_encoding(use.value, encoding))
                 self.relabel(arg, encoding)
         for result, arg in zip(op.results, op.regions[1].blocks[0].args, strict=True):
             encoding = self.layouts.get(result)
@@ -156,7 +148,7 @@ class _Rewriting:
             elif parent.name == "scf.while":
                 wanted = parent.regions[0].blocks[0].args[use.index].type
             if isinstance(wanted, Tensor):
-                _assign(use, _in_encoding(use.value, wanted.encoding))
+                use.renew(_in_encoding(use.value, wanted.encoding))
 
     def rewrite_condition(self, op: Op) -> None:
         parent = op.parent
@@ -164,16 +156,16 @@ class _Rewriting:
         for use in op.operand_uses[1:]:
             wanted: Any = parent.results[use.index - 1].type
             if isinstance(wanted, Tensor):
-                _assign(use, _in_encoding(use.value, wanted.encoding))
+                use.renew(_in_encoding(use.value, wanted.encoding))
 
     def rewrite_full_reduce(self, op: Op) -> None:
         """Nothing is left of the layout of a reduction to a number: it takes its first operand's new one."""
         encoding = next((self.layouts[value] for value in op.operands if value in self.layouts), None)
         if encoding is not None:
             for use in op.operand_uses:
-                _assign(use, _in_encoding(use.value, encoding))
+                use.renew(_in_encoding(use.value, encoding))
 
     def rewrite_assert(self, op: Op) -> None:
         encoding = self.layouts.get(op.operands[0])
         if encoding is not None:
-            _assign(op.operand_uses[0], _in_encoding(op.operands[0], encoding))
+            op.operand_uses[0].renew(_in_encoding(op.operands[0], encoding))

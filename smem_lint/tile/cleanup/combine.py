@@ -153,7 +153,7 @@ def _reshape_of_descriptor_load(op: Op, rewriter: Rewriter) -> bool:
     extra = len(loaded) - len(wanted)
     if extra <= 0 or any(size != 1 for size in loaded[:extra]) or loaded[extra:] != wanted:
         return False
-    load.results[0].type = op.results[0].type
+    load.results[0].retype(op.results[0].type)
     rewriter.modified(load)
     rewriter.replace(op, load.results)
     return True

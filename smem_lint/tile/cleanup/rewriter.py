@@ -4,6 +4,10 @@ Facts: ``mlir/lib/Transforms/Utils/GreedyPatternRewriteDriver.cpp`` and ``FoldUt
 is a stack without duplicates; an operation that is pushed brings the operations around it along. The canonicalizer starts with the
 operations in program order, every other greedy rewrite with the last operation first. Constants are kept once for each function, at
 the front of its entry block.
+
+Most rounds find nothing, so an operation that folds had nothing for stays ``settled`` until it or what its operands come from changes
+(``Op.unsettled``), and the worklist is written down only when something happens: until then what would be taken from it without any
+effect is passed over.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from typing import Any
 from smem_lint.tile.cleanup.fold import COMMUTATIVE, FOLDS, IN_PLACE, fold
 from smem_lint.tile.cleanup.numbers import POISON, Const, constant_key
 from smem_lint.tile.cleanup.regions import simplify_region
-from smem_lint.tile.effects import CONSTANTS, TERMINATORS, is_trivially_dead
+from smem_lint.tile.effects import CONSTANTS, TERMINATORS, would_be_trivially_dead
 from smem_lint.tile.ir import Block, Op, Value
 from smem_lint.tile.types import Type
 
@@ -22,6 +26,7 @@ Pattern = Callable[[Op, "Rewriter"], bool]
 Patterns = Mapping[str, Sequence[Pattern]]
 _MAX_ITERATIONS = 10
 _ALIVE = TERMINATORS | {"tt.store"}
+_FOLDING = frozenset((*FOLDS, *COMMUTATIVE))
 
 
 def registrar(table: dict[str, list[Pattern]]) -> Callable[..., Callable[[Pattern], Pattern]]:
@@ -73,13 +78,20 @@ class Rewriter:
     ``layouts`` answers for encodings (``passes`` supplies it); None in programs that have none.
     """
 
-    __slots__ = ("branching", "changed", "constants", "current", "entry", "function", "layouts", "list", "patterns", "place")
+    __slots__ = (
+        "at", "branching", "busy", "changed", "constants", "current", "entry", "function", "layouts", "list", "order", "patterns", "place",
+        "top_down",
+    )  # fmt: skip
 
     def __init__(self, function: Op, patterns: Patterns, layouts: Any = None) -> None:
         self.function, self.patterns, self.layouts = function, patterns, layouts
         self.entry: Block = function.regions[0].blocks[0]
         self.constants: dict[Any, Op] = {}
-        self.list: list[Op | None] = []
+        self.list: list[Op | None] | None = []  # None: as ``order`` says, but for what comes before ``at``
+        self.order: list[Op] = []
+        self.busy: list[int] = []
+        self.at = 0
+        self.top_down = False
         self.place: dict[Op, int] = {}
         self.changed = False
         self.current: Op | None = None
@@ -89,7 +101,8 @@ class Rewriter:
 
     def push(self, op: Op | None) -> None:
         """Look at ``op``, and at what is around it, again."""
-        place, stack, function = self.place, self.list, self.function
+        stack = self._written() if self.list is None else self.list
+        place, function = self.place, self.function
         while op is not None and op is not function:
             if op not in place:
                 place[op] = len(stack)
@@ -97,9 +110,21 @@ class Rewriter:
             op = op.parent
 
     def _forget(self, op: Op) -> None:
+        stack = self._written() if self.list is None else self.list
         at = self.place.pop(op, None)
         if at is not None:
-            self.list[at] = None
+            stack[at] = None
+
+    def _written(self) -> list[Op | None]:
+        """Write the worklist down, as it is when the operation at ``at`` has just been taken from it."""
+        order = self.order
+        stack: list[Any] = order[: self.at : -1] if self.top_down else order[: self.at]
+        self.list = stack
+        self.place = {op: index for index, op in enumerate(stack)}
+        for op in order:
+            if op.name in CONSTANTS and op.block is not None:
+                self.constants.setdefault(constant_key(op.results[0].type, op.attrs.get("value", POISON)), op)
+        return stack
 
     # Changes to the program
 
@@ -112,6 +137,8 @@ class Rewriter:
 
     def unique_constant(self, type_: Type, value: Any) -> Value:
         """The function's constant of this type and value, at its front."""
+        if self.list is None:
+            self._written()
         key = constant_key(type_, value)
         found = self.constants.get(key)
         if found is None:
@@ -176,6 +203,8 @@ class Rewriter:
         self._remove(op)
 
     def _remove(self, op: Op) -> None:
+        if self.list is None:
+            self._written()
         if op.name in CONSTANTS:
             key = constant_key(op.results[0].type, op.attrs.get("value", POISON))
             if self.constants.get(key) is op:
@@ -208,38 +237,77 @@ class Rewriter:
         return True
 
     def _populate(self, top_down: bool) -> None:
-        self.list, self.place, self.branching = [], {}, []
-        order: list[Op] = []
-        for op in _operations(self.function, top_down, []):
+        """Find the operations and, in ``busy``, the places of those that something may come of."""
+        self.list, self.place, self.branching, self.top_down = [], {}, [], top_down
+        order = _operations(self.function, top_down, [])
+        if not self._constants_in_order(order):
+            order = [op for op in order if op.name not in CONSTANTS or self._adopt_constant(op)]
+        self.order, busy, patterns = order, [], self.patterns
+        for index, op in enumerate(order):
             name = op.name
-            if name in CONSTANTS and not self._adopt_constant(op):
-                continue
-            order.append(op)
+            if op.unsettled or name in patterns or name == "scf.if":
+                busy.append(index)
+            elif name not in _ALIVE:
+                for result in op.results:
+                    if result.uses:
+                        break
+                else:
+                    busy.append(index)
             if name == "tt.map_elementwise":
                 self.branching.append(op)
-        if top_down:
-            order.reverse()
-        self.list = order  # type: ignore[assignment]
-        self.place = {op: index for index, op in enumerate(order)}
+        self.busy, self.list = busy, None
+
+    def _constants_in_order(self, order: list[Op]) -> bool:
+        entry = self.entry
+        for op in order:
+            if op.name in CONSTANTS:
+                before = op.prev
+                if op.unsettled or op.block is not entry or (before is not None and before.name not in CONSTANTS):
+                    return False
+        return True
+
+    def _look(self) -> None:
+        """Try the busy operations, and when one changes something all that follow."""
+        order = self.order
+        for at in self.busy if self.top_down else reversed(self.busy):
+            self.at = at
+            self._try(order[at])
+            if self.changed and self.list is None:
+                self._written()
+            if self.list is not None:
+                self._process()
+                return
 
     def _process(self) -> None:
-        stack, place, patterns = self.list, self.place, self.patterns
+        stack, place = self.list, self.place
+        assert stack is not None
+        patterns = self.patterns
         while stack:
             op = stack.pop()
             if op is None:
                 continue
             del place[op]
-            self.current = op
-            name = op.name
-            if name not in _ALIVE and is_trivially_dead(op):
-                self.erase(op)
+            if not op.unsettled and not op.regions and op.name not in patterns and op.results and op.results[0].uses:
                 continue
-            if (name in FOLDS or name in COMMUTATIVE or name == "scf.if") and self._folded(op):
-                continue
-            for pattern in patterns.get(name, ()):
-                if pattern(op, self):
-                    self.changed = True
+            self._try(op)
+
+    def _try(self, op: Op) -> None:
+        self.current = op
+        name = op.name
+        if name not in _ALIVE:
+            for result in op.results:
+                if result.uses:
                     break
+            else:
+                if would_be_trivially_dead(op):
+                    self.erase(op)
+                    return
+        if ((op.unsettled and name in _FOLDING) or name == "scf.if") and self._folded(op):
+            return
+        for pattern in self.patterns.get(name, ()):
+            if pattern(op, self):
+                self.changed = True
+                return
 
     def _folded(self, op: Op) -> bool:
         found = fold(op) if op.name != "scf.if" else fold_negated_if(op)
@@ -261,8 +329,9 @@ class Rewriter:
         For programs in which nothing else is left to do. Constants are not merged: ``run`` once more if there was a change.
         """
         self.changed = False
-        self.list = list(ops)
-        self.place = {op: index for index, op in enumerate(self.list) if op is not None}
+        stack: list[Any] = list(ops)
+        self.list = stack
+        self.place = {op: index for index, op in enumerate(stack)}
         self._process()
         return self.changed
 
@@ -281,9 +350,11 @@ class Rewriter:
             self.changed = False
             self._populate(top_down)
             self.changed = False
-            self._process()
+            self._look()
             self._simplify_regions(merge_blocks)
             if not self.changed:
+                for at in self.busy:
+                    self.order[at].unsettled = 0
                 break
             any_change = True
         return any_change
