@@ -174,8 +174,9 @@ class Path:
         """
         if symbol.text in self.memo:
             return bool(self.memo[symbol.text])
-        parts = [part for part in symbol.operands if not (isinstance(part, Symbol) and self.known(part) is not None)]
-        if len(parts) < 3 or not all(isinstance(part, Symbol) and _comparison(part) is not None for part in parts):
+        open_parts = [part for part in symbol.operands if isinstance(part, Symbol) and self.known(part) is None]
+        parts = [part for part in open_parts if _comparison(part) is not None]
+        if len(parts) < 3 or any(not isinstance(part, Symbol) and part is not (not wanted) for part in symbol.operands):
             return None
         if self.known(symbol) is not None or (self.chooser is not None and any(self._by_scenario(part) for part in parts)):
             return None
@@ -191,8 +192,27 @@ class Path:
                 self.assume(part, wanted)
                 self.when.append(part.text if wanted else _negated(part.text))
         outcome = wanted if deciding is not None else not wanted
+        if deciding is None:
+            for part in open_parts:
+                if _comparison(part) is None:
+                    self._suppose(part, not wanted)
         self.memo[symbol.text] = outcome
         return outcome
+
+    def _suppose(self, condition: Any, holds: bool) -> None:
+        """Take the simplest way for a condition to hold (or not), without a decision of its own."""
+        settled = self.value(condition) if isinstance(condition, Symbol) else condition
+        if not isinstance(settled, Symbol) or self.known(settled) is not None:
+            return
+        if settled.kind == "not":
+            self._suppose(settled.operands[0], not holds)
+        elif settled.kind in ("and", "or") and holds is not (settled.kind == "and"):
+            part = next((part for part in settled.operands if isinstance(part, Symbol) and self.known(part) is None), None)
+            if part is not None:
+                self._suppose(part, holds)
+        else:
+            self.when.append(settled.text if holds else _negated(settled.text))
+            self.assume(settled, holds)
 
     def known(self, condition: Symbol) -> bool | None:
         """Whether a condition holds as far as this path has settled it; decides nothing."""
@@ -271,7 +291,8 @@ class Path:
     def _compare(self, symbol: Symbol) -> bool:
         comparison = _comparison(symbol)
         if comparison is None:
-            outcome = self._fork(symbol.text, symbol)
+            # Two sizes that are both open: what a test of one against the other guards is the unusual case.
+            outcome = self._fork(symbol.text, symbol, first=False if symbol.kind in ("<", ">", "<=", ">=") else None)
             if outcome:
                 self.memo[f"{symbol.text} is None"] = False
             return outcome
