@@ -2,7 +2,8 @@
 
     @triton.autotune(configs, key=["M", "N", "K"], prune_configs_by={"early_config_prune": smem_lint.prune})
 
-It asks the model with the real arguments; where the model is not exact and the limit lies within its bounds, the compiler.
+It asks the model with what the installed Triton would compile for the real arguments; where bounds leave it open, the compiler.
+What cannot be judged (tuples, descriptors that a hook shapes, kernels without a file, other devices than NVIDIA's) is kept.
 """
 
 from __future__ import annotations
@@ -10,20 +11,17 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from smem_lint.engines import Engine, Estimate
-from smem_lint.specialization import Specialization
+if TYPE_CHECKING:
+    from smem_lint.engines import Estimate
+    from smem_lint.model import ModelEngine
+    from smem_lint.specialization import Specialization
 
-_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
-_TYPES = {
-    "float16": "fp16", "bfloat16": "bf16", "float32": "fp32", "float64": "fp64", "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5",
-    "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
-    "bool": "i1",
-}  # fmt: skip
-_KNOWN: dict[tuple[str, int], Estimate] = {}
+_HANDLED_BY_RUN = ("grid", "warmup")
+_KNOWN: dict[tuple[str, str], Estimate] = {}
+_ENGINES: dict[tuple[Path, str], ModelEngine] = {}
 
 
 class NothingFits(RuntimeError):
@@ -33,158 +31,175 @@ class NothingFits(RuntimeError):
 def prune(configs: Sequence[Any], named_args: Mapping[str, Any], **kwargs: Any) -> list[Any]:
     """The configs of a Triton autotuner that the device in use can launch, in order.
 
-    ``configs`` are ``triton.Config``, ``named_args`` the launch's arguments by name, ``kwargs`` its keyword arguments, as the
-    autotuner hands them over. A config that cannot be judged is kept. Raises NothingFits where all are too large.
+    ``configs`` are ``triton.Config``, ``named_args`` the launch's positional arguments by name, ``kwargs`` its keyword arguments, as
+    the autotuner hands them over. A config that cannot be judged is kept. Raises NothingFits where all are too large.
     """
     tuner = _autotuner()
-    if tuner is None:
+    device = _Device.active()
+    kernel = _Kernel.behind(tuner, device) if tuner is not None and device is not None else None
+    if kernel is None or device is None or not configs:
         return list(configs)
-    capability, limit = _device()
-    kernel = _Kernel(tuner.fn, capability)
-    estimates = [kernel.estimate({**named_args, **kwargs, **config.all_kwargs()}) for config in configs]
-    kept = [config for config, one in zip(configs, estimates, strict=True) if one is None or one.bytes is None or one.bytes <= limit]
-    if not kept and configs:
-        smallest = min(range(len(configs)), key=lambda index: _bytes(estimates[index]))
-        need = _bytes(estimates[smallest])
+    estimates = kernel.estimates(configs, {**named_args, **kwargs})
+    kept = [config for config, one in zip(configs, estimates, strict=True) if one is None or one.lower <= device.limit]
+    if not kept:
+        smallest = min(range(len(configs)), key=lambda index: _need(estimates[index]))
+        need = _need(estimates[smallest])
         raise NothingFits(
-            f"none of the {len(configs)} configs of {kernel.name} fits this device (sm_{capability}, {limit:,} bytes of shared memory a "
-            f"block): the smallest, {configs[smallest]}, needs {need:,} bytes, {need - limit:,} too many"
+            f"none of the {len(configs)} configs of {kernel.name} fits this device (sm_{device.capability}, {device.limit:,} bytes of "
+            f"shared memory a block): the smallest, {configs[smallest]}, needs {need:,} bytes, {need - device.limit:,} too many"
         )
     return kept
 
 
-def _bytes(estimate: Estimate | None) -> int:
-    return estimate.bytes if estimate is not None and estimate.bytes is not None else 1 << 62
+def _need(estimate: Estimate | None) -> int:
+    assert estimate is not None
+    return max(estimate.bytes or 0, estimate.lower)
 
 
 def _autotuner() -> Any:
     """The autotuner that is pruning: Triton does not hand over the kernel, so it is read off the caller's frame."""
-    frame = sys._getframe(1)
+    frame = sys._getframe(1).f_back
     while frame is not None:
         owner = frame.f_locals.get("self")
         if owner is not None and hasattr(owner, "early_config_prune") and hasattr(owner, "fn"):
             return owner
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return None
 
 
-def _device() -> tuple[int, int]:
-    """Capability (times ten) and opt-in limit (bytes) of the device that Triton's driver uses."""
-    active = sys.modules["triton"].runtime.driver.active
-    target = active.get_current_target()
-    limit = active.utils.get_device_properties(active.get_current_device())["max_shared_mem"]
-    return int(target.arch), int(limit)
+class _Device:
+    """The device that Triton's driver uses: its number, capability (times ten) and opt-in limit (bytes)."""
+
+    def __init__(self, number: int, capability: int, limit: int) -> None:
+        self.number, self.capability, self.limit = number, capability, limit
+
+    @staticmethod
+    def active() -> _Device | None:
+        """None where Triton is not loaded, or its device is no NVIDIA GPU."""
+        triton = sys.modules.get("triton")
+        if triton is None:
+            return None
+        driver = triton.runtime.driver.active
+        target = driver.get_current_target()
+        if target.backend != "cuda":
+            return None
+        number = driver.get_current_device()
+        return _Device(number, int(target.arch), int(driver.utils.get_device_properties(number)["max_shared_mem"]))
 
 
 class _Kernel:
-    """The kernel behind an autotuner (and the heuristics between), and what decides its specializations."""
+    """The kernel behind an autotuner, and the heuristics between them."""
 
-    def __init__(self, function: Any, capability: int) -> None:
-        self.heuristics: list[Mapping[str, Any]] = []
-        while not hasattr(function, "params"):
-            if hasattr(function, "values"):
-                self.heuristics.append(function.values)
-            function = function.fn
-        self.function, self.capability = function, capability
+    def __init__(self, function: Any, heuristics: Sequence[Mapping[str, Any]], path: Path, device: _Device) -> None:
+        self.function, self.heuristics, self.device = function, heuristics, device
         self.name: str = function.fn.__name__
-        path = Path(inspect.getsourcefile(function.fn) or "").resolve()
         self.root = _package_root(path)
-        self.file = path.relative_to(self.root).as_posix() if path.is_relative_to(self.root) else str(path)
+        self.file = path.relative_to(self.root).as_posix()
+        self.names = [parameter.name for parameter in function.params]
 
-    def estimate(self, values: dict[str, Any]) -> Estimate | None:
-        for rules in self.heuristics:
-            for name, rule in rules.items():
-                values[name] = rule(dict(values))
-        specialization = self._specialization(values)
-        if specialization is None:
-            return None
-        key = (repr(specialization), hash(self.function.src) if hasattr(self.function, "src") else 0)
-        if key not in _KNOWN:
-            _KNOWN[key] = _ask(_engine(self.root), specialization)
-        return _KNOWN[key]
-
-    def _specialization(self, values: Mapping[str, Any]) -> Specialization | None:
-        signature: dict[str, str] = {}
-        constexprs: dict[str, Any] = {}
-        attrs: dict[str, dict[str, int]] = {}
-        for parameter in self.function.params:
-            value = values.get(parameter.name, getattr(parameter, "default", None))
-            kind = "constexpr" if parameter.is_constexpr else _kind(value, getattr(parameter, "do_not_specialize", False))
-            if kind is None:
+    @staticmethod
+    def behind(tuner: Any, device: _Device) -> _Kernel | None:
+        """None where what is tuned is no jit function with a file: interpreted, made by ``exec``, of another language."""
+        function, heuristics = tuner.fn, []
+        while not hasattr(function, "device_caches"):
+            if isinstance(getattr(function, "values", None), Mapping):
+                heuristics.append(function.values)
+            function = getattr(function, "fn", None)
+            if function is None:
                 return None
-            signature[parameter.name] = kind
-            if kind == "constexpr":
-                constexprs[parameter.name] = _constant(value)
-            elif _divisible(value) and not getattr(parameter, "do_not_specialize", False):
-                attrs[parameter.name] = {"tt.divisibility": 16}
-        options = {name: values[name] for name in _OPTIONS if values.get(name) is not None}
-        known = Specialization(self.file, self.name, signature, constexprs, attrs, capability=self.capability)
-        return replace(known, **options)
+        try:
+            source = inspect.getsourcefile(function.fn)
+        except TypeError:
+            return None
+        path = Path(source).resolve() if source else None
+        return _Kernel(function, heuristics, path, device) if path is not None and path.is_file() else None
+
+    def estimates(self, configs: Sequence[Any], given: Mapping[str, Any]) -> list[Estimate | None]:
+        """One estimate for each config; None where it cannot be judged. All are asked at once: the model shares what they share."""
+        wanted = [self._specialization(config, given) for config in configs]
+        source = str(getattr(self.function, "src", ""))
+        new = {repr(one): one for one in wanted if one is not None and (repr(one), source) not in _KNOWN}
+        for key, answer in zip(new, self._answers(list(new.values())), strict=True):
+            _KNOWN[key, source] = answer
+        return [None if one is None else _KNOWN[repr(one), source] for one in wanted]
+
+    def _answers(self, wanted: Sequence[Specialization]) -> list[Estimate]:
+        """The model's estimates; the compiler's where the limit lies within the model's bounds."""
+        if not wanted:
+            return []
+        answers = list(_engine(self.root).estimate(wanted))
+        limit = self.device.limit
+        open_ = [index for index, one in enumerate(answers) if one.lower <= limit and (one.upper is None or one.upper > limit)]
+        if not open_:
+            return answers
+        from smem_lint.verify.compiler import CompilerEngine, CompilerUnavailable
+
+        try:
+            confirmed = list(CompilerEngine([self.root], jobs=1).estimate([wanted[index] for index in open_]))
+        except CompilerUnavailable:
+            return answers
+        for index, one in zip(open_, confirmed, strict=True):
+            if one.bytes is not None:
+                answers[index] = one
+        return answers
+
+    def _specialization(self, config: Any, given: Mapping[str, Any]) -> Specialization | None:
+        """What Triton would compile for a config; None where a specialization cannot say it, or Triton would refuse.
+
+        Triton 3.5 to 3.9, ``runtime/jit.py``: the binder gives types and facts, ``_pack_args`` what the compiler is handed.
+        """
+        from smem_lint.specialization import Specialization
+
+        values = {name: value for name, value in {**given, **config.all_kwargs()}.items() if name not in _HANDLED_BY_RUN}
+        try:
+            for rules in self.heuristics:
+                for name, rule in rules.items():
+                    values[name] = rule(dict(values))
+            _, _, _, backend, bind = self.function.device_caches[self.device.number]
+            bound, kinds, options = bind(**values)
+            keywords = {name: value for name, value in values.items() if name not in self.names}
+            options, signature, constexprs, attrs = self.function._pack_args(backend, keywords, bound, kinds, options)
+        except Exception:  # the launch itself will say what is wrong
+            return None
+        if any(len(path) != 1 for path in (*constexprs, *attrs)) or not all(isinstance(kind, str) for kind in signature.values()):
+            return None
+        if config.pre_hook is not None and any("tensordesc" in kind for kind in signature.values()):
+            return None
+        return Specialization(
+            self.file, self.name, dict(signature), {self.names[path[0]]: _plain(value) for path, value in constexprs.items()},
+            {self.names[path[0]]: dict(facts) for path, facts in attrs.items() if facts},
+            options.num_warps, options.num_stages, options.num_ctas, getattr(options, "maxnreg", None) or None, self.device.capability,
+        )  # fmt: skip
 
 
 def _package_root(path: Path) -> Path:
     folder = path.parent
-    while (folder / "__init__.py").is_file():
+    while (folder / "__init__.py").is_file() and folder.parent != folder:
         folder = folder.parent
     return folder
 
 
-def _kind(value: Any, plain: bool) -> str | None:
-    """Triton's type of an argument (see its specialization rules); None where it is not known here."""
-    if value is None or (type(value) is int and value == 1 and not plain):
-        return "constexpr"
-    if isinstance(value, bool):
-        return "u1"
-    if isinstance(value, int):
-        return "i32" if -(1 << 31) <= value < 1 << 31 else ("i64" if value < 1 << 63 else "u64")
-    if isinstance(value, float):
-        return "fp32"
-    if hasattr(value, "data_ptr") and hasattr(value, "dtype"):
-        name = _TYPES.get(str(value.dtype).removeprefix("torch."))
-        return f"*{name}" if name else None
-    return None
-
-
-def _divisible(value: Any) -> bool:
-    if hasattr(value, "data_ptr"):
-        return bool(value.data_ptr() % 16 == 0)
-    return isinstance(value, int) and not isinstance(value, bool) and value % 16 == 0
-
-
-def _constant(value: Any) -> Any:
-    if hasattr(value, "value") and type(value).__name__ == "constexpr":
+def _plain(value: Any) -> Any:
+    """A constexpr's value as specializations hold it."""
+    if type(value).__name__ == "constexpr":
         value = value.value
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, (tuple, list)):
-        return [_constant(one) for one in value]
-    return {"dtype": str(value)} if type(value).__name__ == "dtype" else {"repr": repr(value)}
+        return [_plain(one) for one in value]
+    if type(value).__module__ == "triton.language.core" and type(value).__name__ in ("dtype", "pointer_type", "block_type"):
+        return {"dtype": str(value)}
+    return {"repr": repr(value)}
 
 
-_ENGINES: dict[Path, Engine] = {}
+def _engine(root: Path) -> ModelEngine:
+    """The model for the Triton that is loaded."""
+    from smem_lint.model import ModelEngine
 
-
-def _engine(root: Path) -> Engine:
-    if root not in _ENGINES:
-        from smem_lint.model import ModelEngine
-
-        _ENGINES[root] = ModelEngine([root])
-    return _ENGINES[root]
-
-
-def _ask(engine: Engine, specialization: Specialization) -> Estimate:
-    """The model's estimate; the compiler's where the model is not exact."""
-    (estimate,) = engine.estimate([specialization])
-    if estimate.exact:
-        return estimate
-    from smem_lint.verify.compiler import CompilerEngine, CompilerUnavailable
-
-    try:
-        (confirmed,) = CompilerEngine([_root_of(engine)], jobs=1).estimate([specialization])
-    except CompilerUnavailable:
-        return estimate
-    return confirmed if confirmed.bytes is not None else estimate
-
-
-def _root_of(engine: Engine) -> Path:
-    return next(root for root, known in _ENGINES.items() if known is engine)
+    version = str(getattr(sys.modules.get("triton"), "__version__", ""))
+    if (root, version) not in _ENGINES:
+        try:
+            _ENGINES[root, version] = ModelEngine([root], version=version)
+        except ValueError:
+            _ENGINES[root, version] = ModelEngine([root])
+    return _ENGINES[root, version]
