@@ -130,13 +130,15 @@ def _lines(path: Path) -> tuple[list[dict[str, Any]], int]:
 
 def _tidy(output: Path, found: Recording) -> None:
     """Leave each record once: processes that ran the same kernels wrote the same, and a killed one may have left half a line."""
+    if not output.is_file():  # a device or a pipe: what went there cannot be read again
+        return
     kept, found.torn = _lines(output)
     unique: dict[str, dict[str, Any]] = {}
     for one in kept:
         unique.setdefault(json.dumps({name: one[name] for name in one if name not in _SIDE}, sort_keys=True), one)
     found.records = len(unique)
     found.kernels = len({(one["file"], one["kernel"]) for one in unique.values()})
-    if (len(unique) < len(kept) or found.torn) and output.is_file():
+    if len(unique) < len(kept) or found.torn:
         beside = output.with_name(output.name + ".tidy")
         try:
             beside.write_text("".join(json.dumps(one) + "\n" for one in unique.values()), "utf8")
