@@ -11,11 +11,12 @@ from typing import Any
 
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.errors import UsageError
-from smem_lint.cli.explain_base import Base, find_base
+from smem_lint.cli.explain_base import Base, find_bases
 from smem_lint.cli.explain_values import check_values, parse_values
 from smem_lint.cli.settings import existing, settings_of, targets_of, use_color, write_output
 from smem_lint.config import Settings
 from smem_lint.devices import Device
+from smem_lint.engines import Engine
 from smem_lint.explain import Explanation, Sweep, explain
 from smem_lint.report.style import Style
 from smem_lint.source.modules import Repository
@@ -51,11 +52,21 @@ def _explanations(
     engine = engine_of(settings, roots, use_cache=use_cache, default="model")
     found, bases = [], []
     for device in targets_of(settings):
-        base = find_base(repository, path, kernel, values, settings, device)
-        check_values(kernel, base.declared, values, sweeps)
+        candidates = find_bases(repository, path, kernel, values, settings, device)
+        check_values(kernel, candidates[0].declared, values, sweeps)
+        base = _answered(engine, candidates)
         bases.append(base)
         found.append(explain(engine, base.specialization, device, sweeps, base.assumed, base.origin))
     return found, bases
+
+
+def _answered(engine: Engine, candidates: Sequence[Base]) -> Base:
+    """The first that the engine has bytes for: dtypes that were only assumed may not go together."""
+    for base in candidates:
+        (estimate,) = engine.estimate([base.specialization])
+        if estimate.bytes is not None:
+            return base
+    return candidates[0]
 
 
 def _named(text: str) -> tuple[Path, str]:

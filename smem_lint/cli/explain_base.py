@@ -9,16 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from smem_lint.cli.errors import UsageError
+from smem_lint.cli.linting import python_files
 from smem_lint.cli.scenarios import resolved
 from smem_lint.config import Settings
 from smem_lint.devices import Device
 from smem_lint.explain import changed, is_type
 from smem_lint.host.config import Config
-from smem_lint.source.modules import Repository, SourceModule, dotted_name
+from smem_lint.source.modules import Repository, SourceModule, dotted_name, jit_kind
 from smem_lint.specialization import Specialization
 
 _OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 _POINTER = "*bf16"
+_LARGEST = 1 << 20
+_MOST_FILES = 24
+_MOST_BASES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +35,10 @@ class Base:
     origin: str = ""
 
 
-def find_base(
+def find_bases(
     repository: Repository, path: Path, kernel: str, values: Mapping[str, Any], settings: Settings, device: Device,
-) -> Base:  # fmt: skip
-    """The launch of ``kernel`` that agrees with most of ``values``, with ``values`` set; raises UsageError."""
+) -> list[Base]:  # fmt: skip
+    """The launches of ``kernel``, with ``values`` set: those first that agree with most of them. Raises UsageError."""
     file = repository.relative(path)
     module = repository.module(file)
     if module is None:
@@ -48,11 +52,15 @@ def find_base(
     if unknown:
         raise UsageError(f"{kernel} has no argument or option called {unknown[0]!r}; it has {', '.join(names)}")
     launched = _launched(repository, file, kernel, values, settings, device)
-    if launched is not None:
-        specialization = launched.specialization(device.capability)
-        assert specialization is not None
-        return Base(changed(specialization, values), tuple(launched.when), specialization.signature, _origin(launched))
-    return _assumed(file, function, names, values, device)
+    if launched:
+        return [_base(one, specialization, values) for one in launched if (specialization := one.specialization(device.capability))]
+    if jit_kind(function, module, repository) is None:
+        raise UsageError(f"{path}: {kernel} is no Triton kernel; the file has {', '.join(_kernels(module)) or 'none'}")
+    return [_assumed(file, function, names, values, device)]
+
+
+def _base(launched: Config, specialization: Specialization, values: Mapping[str, Any]) -> Base:
+    return Base(changed(specialization, values), tuple(launched.when), specialization.signature, _origin(launched))
 
 
 def _origin(launched: Config) -> str:
@@ -61,21 +69,45 @@ def _origin(launched: Config) -> str:
 
 
 def _kernels(module: SourceModule) -> list[str]:
-    from smem_lint.source.modules import jit_kind
-
     return [entry.node.name for entry in module.functions if jit_kind(entry.node, module, module.repository) == "jit"]
 
 
 def _launched(
     repository: Repository, file: str, kernel: str, values: Mapping[str, Any], settings: Settings, device: Device
-) -> Config | None:
-    """Of the configs that the file's own host code can launch, the one that agrees best."""
-    found = [
-        one
-        for one in resolved(repository, [file], device.capability, settings)
-        if isinstance(one, Config) and one.kernel == kernel and not one.unresolved
-    ]
-    return max(found, key=lambda one: (_agreement(one, values), -len(one.when)), default=None)
+) -> list[Config]:
+    """The configs that the file's own host code can launch, else those of files that name the kernel, the best first."""
+    for files in ([file], _naming(repository, file, kernel)):
+        found = [
+            one
+            for one in resolved(repository, files, device.capability, settings)
+            if isinstance(one, Config) and (one.kernel, one.kernel_file) == (kernel, file) and not one.unresolved
+        ]
+        if found:
+            kinds: dict[str, Config] = {}
+            for one in sorted(found, key=lambda one: (-_agreement(one, values), len(one.when))):
+                kinds.setdefault(repr((sorted(one.types.items()), _flags(one))), one)
+            return list(kinds.values())[:_MOST_BASES]
+    return []
+
+
+def _flags(config: Config) -> list[Any]:
+    """What makes it another kernel rather than another tile: with the types, what decides whether Triton takes it."""
+    return sorted((name, value) for name, value in config.constexprs.items() if isinstance(value, bool))
+
+
+def _naming(repository: Repository, file: str, kernel: str) -> list[str]:
+    """Other files below the roots in which the kernel's name stands; the nearest folders first."""
+    name, found = kernel.encode(), []
+    for root in repository.roots:
+        for path in python_files([root], [root], ()):
+            try:
+                named = path.suffix == ".py" and path.stat().st_size < _LARGEST and name in path.read_bytes()
+            except OSError:
+                continue
+            if named and repository.relative(path) != file:
+                found.append(repository.relative(path))
+    folder = file.rpartition("/")[0]
+    return sorted(found, key=lambda one: (one.rpartition("/")[0] != folder, one))[:_MOST_FILES]
 
 
 def _agreement(config: Config, values: Mapping[str, Any]) -> int:

@@ -18,6 +18,7 @@ class NotDrawn(Exception):
 def new_figure(width: float, height: float, layout: Any = "constrained") -> Any:
     """An empty figure of so many inches, without any display. Raises NotDrawn where matplotlib is not installed."""
     try:
+        import matplotlib  # noqa: F401 - its parts may be loaded where it is not
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError as error:

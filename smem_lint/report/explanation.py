@@ -28,8 +28,9 @@ def _lines(found: Explanation, style: Style, source: Sequence[str], others: Sequ
     if found.peak is not None:
         yield from _peak(found, style, source)
     for name, rows in found.tables.items():
-        yield ""
-        yield from _table(name, rows, found, style)
+        if any(row.estimate.bytes is not None for row in rows):
+            yield ""
+            yield from _table(name, rows, found, style)
     for cross in found.crosses:
         yield ""
         yield from _cross(cross, found, style)
@@ -60,7 +61,10 @@ def _verdict(found: Explanation, style: Style) -> Iterator[str]:
         yield style.paint(f"No answer: {printable(estimate.error or 'unknown')}", "red")
         return
     room = limit - estimate.bytes
-    verdict = style.paint(f"{-room:,} too many", "red") if room < 0 else style.paint(f"it fits, headroom {room:,} B", "green")
+    if found.base.fits(found.device) is None:
+        verdict = style.paint("whether it fits is not known", "yellow")
+    else:
+        verdict = style.paint(f"{-room:,} too many", "red") if room < 0 else style.paint(f"it fits, headroom {room:,} B", "green")
     yield f"One block asks for {bytes_text(estimate)}; {found.device.target} has {limit:,} B: {verdict}."
     for reason in estimate.reasons:
         yield f"  not exact: {printable(reason)}"

@@ -33,6 +33,8 @@ def _verdict(found: Explanation) -> Safe:
         return tag("p", f"No answer: {estimate.error or 'unknown'}", class_="lead over")
     room = limit - estimate.bytes
     end = f"{-room:,} too many." if room < 0 else f"it fits, with {room:,} B to spare."
+    if found.base.fits(found.device) is None:
+        end = "whether it fits is not known."
     return tag(
         "p", f"One block asks for {bytes_text(estimate)}; {found.device.target} has {limit:,} B: ", tag("strong", end),
         class_="lead over" if room < 0 else "lead",
