@@ -83,10 +83,11 @@ class Choice:
         return blocked_for(shape, tuple(sizes), order, self.module.num_warps)
 
     def width(self, op: Op, order: tuple[int, ...]) -> int:
-        return elements_per_access(op, order, self.axes, self.module.capability)
+        module = self.module
+        return elements_per_access(op, order, self.axes, module.capability, decisions(module.version).atomics_have_widths)
 
 
-def elements_per_access(op: Op, order: tuple[int, ...], axes: ModuleAxisInfo, capability: int) -> int:
+def elements_per_access(op: Op, order: tuple[int, ...], axes: ModuleAxisInfo, capability: int, mind_atomics: bool) -> int:
     """How many elements along ``order[0]`` one thread can take at once, by alignment and by the width of an instruction."""
     pointer: Value = op.operands[0]
     type_ = pointer.type
@@ -95,7 +96,8 @@ def elements_per_access(op: Op, order: tuple[int, ...], axes: ModuleAxisInfo, ca
     info = axes.info(pointer)
     aligned = max((info.divisibility[order[0]] & 0xFFFFFFFF) // max(bits // 8, 1), 1)
     contiguous: int = min(info.contiguity[order[0]], type_.shape[order[0]])
-    return int(min(aligned, contiguous, _VECTOR_BITS // bits, _atomic_width(op, element, capability)))
+    width = _atomic_width(op, element, capability) if mind_atomics else _VECTOR_BITS
+    return int(min(aligned, contiguous, _VECTOR_BITS // bits, width))
 
 
 def _atomic_width(op: Op, element: Any, capability: int) -> int:

@@ -33,6 +33,8 @@ class Decisions:
     """Of equally contiguous dimensions the first one is the fastest (``Coalesce.cpp``, ``argSort``)."""
     output_stops_pipelining: bool = True
     """Loops that print or assert are not pipelined (``ScheduleLoops.cpp``)."""
+    atomics_have_widths: bool = True
+    """An atomic operation takes no more elements at once than its instruction does (``Coalesce.cpp``'s ``Utility.cpp``)."""
     any_join_widens: bool = False
     """Any join before a dot operand counts as packed halves (``AccelerateMatmul.cpp``, ``computeOrigBitWidth``)."""
     counts_growth: bool = True
@@ -43,6 +45,12 @@ class Decisions:
     """Parts of a slice are found on their own and then joined (the same file)."""
     gathers_are_loads: bool = True
     """A gather through a descriptor is a load that a conversion can follow (the same file)."""
+    reordered_views_keep_layouts: bool = True
+    """A reshape that may reorder takes the layouts that it has now where that is free (``inferReshapeOpDstEncoding``)."""
+    sums_of_products_are_ieee: bool = True
+    """The dot made of a sum of products is exact fp32, and an addition can become a scaled dot's accumulator (``Combine.cpp``)."""
+    one_consumer_chip: bool = False
+    """Of the chips of family 12 only sm_120 has tensor cores for fp8 and scales (``AccelerateMatmul.cpp``)."""
     prefetches_everywhere: bool = False
     """``prefetch`` runs for every target, else below sm_90 (third_party/nvidia/backend/compiler.py)."""
 
@@ -50,6 +58,7 @@ class Decisions:
 _3_8 = Decisions()
 _3_7 = replace(
     _3_8, negation_subtracts=True, dots_make_floats=True, reshape_keeps_facts=False, selections_minding_runs=False, constants_unsigned=True,
+    atomics_have_widths=False, reordered_views_keep_layouts=False, sums_of_products_are_ieee=False, one_consumer_chip=True,
     any_join_widens=True, counts_growth=False, gathers_are_loads=False, prefetches_everywhere=True,
 )  # fmt: skip
 _3_6 = replace(

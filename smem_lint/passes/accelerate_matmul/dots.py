@@ -32,14 +32,14 @@ def mma_encoding(dot: Op, version: int, num_warps: int, capability: int, uniform
     return Mma(version, 1 if capability == 75 else 0, warps, instruction)
 
 
-def rewrite_dot(dot: Op, version: int, num_warps: int, capability: int, uniform: bool) -> None:
+def rewrite_dot(dot: Op, version: int, num_warps: int, capability: int, uniform: bool, any_join: bool = False) -> None:
     """Replace ``tt.dot`` by one with instructions of ``version``, with conversions around it."""
     encoding = mma_encoding(dot, version, num_warps, capability, uniform)
     from_memory = _comes_from_memory(dot.operands[0])
     accumulator = convert_value(dot.operands[2], encoding, dot)
     a, b = dot.operands[:2]
     if version == 2:
-        bits = min(loaded_bits(a), loaded_bits(b))
+        bits = min(loaded_bits(a, any_join), loaded_bits(b, any_join))
         operands = [operand_in_registers(a, 0, bits, encoding, dot), operand_in_registers(b, 1, bits, encoding, dot), accumulator]
         replace_dot(dot, "tt.dot", operands, encoding, dict(dot.attrs))
         return

@@ -10,6 +10,7 @@ from smem_lint.passes.accelerate_matmul.scaled import decompose, is_native, rewr
 from smem_lint.tile.cleanup.rewriter import Rewriter, rewrite
 from smem_lint.tile.ir import Module, Op
 from smem_lint.tile.unsupported import Unsupported
+from smem_lint.tile.versions import decisions
 
 
 def run(module: Module) -> None:
@@ -25,10 +26,10 @@ def run(module: Module) -> None:
 
 
 def _rewrite(dot: Op, module: Module, uniform: bool) -> bool:
-    num_warps, capability = module.num_warps, module.capability
+    num_warps, capability, triton = module.num_warps, module.capability, decisions(module.version)
     scaled = dot.name == "tt.dot_scaled"
     if scaled:
-        if is_native(dot, capability):
+        if is_native(dot, capability) and (capability == 120 or not triton.one_consumer_chip):
             rewrite_native(dot, num_warps, capability)
             return True
         if 100 <= capability < 120:
@@ -38,5 +39,5 @@ def _rewrite(dot: Op, module: Module, uniform: bool) -> bool:
     if version == 5:
         raise Unsupported("dot on tensor memory", dot.line)
     if version:
-        rewrite_dot(dot, version, num_warps, capability, uniform)
+        rewrite_dot(dot, version, num_warps, capability, uniform, triton.any_join_widens)
     return scaled or version != 0

@@ -17,8 +17,11 @@ _LOADS = DESCRIPTOR_LOADS | {"tt.load"}
 _ENTERED = VIEWS | _LOADS | {"ttg.fp4_to_fp", "tt.broadcast", "ttg.convert_layout"}
 
 
-def loaded_bits(value: Value) -> int:
-    """The narrowest element among the loads behind ``value``, in bits; its own where there is none."""
+def loaded_bits(value: Value, any_join: bool = False) -> int:
+    """The narrowest element among the loads behind ``value``, in bits; its own where there is none.
+
+    Half of that behind a join of packed halves, or behind any join (``any_join``).
+    """
     if value.op is None:
         return int(value.type.element.bits)
     behind = backward_slice(value, _may_enter, omit_block_arguments=True)
@@ -28,6 +31,8 @@ def loaded_bits(value: Value) -> int:
     for op in behind:
         if op.name in _LOADS and isinstance(op.results[0].type, Tensor):
             bits = min(bits, op.results[0].type.element.bits)
+    if any_join:
+        return bits // 2 if any(op.name == "tt.join" for op in behind) else bits
     return bits // 2 if _joins_packed(behind, bits) else bits
 
 

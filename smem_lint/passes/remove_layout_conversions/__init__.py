@@ -19,6 +19,7 @@ from smem_lint.passes.remove_layout_conversions.sweep import operations, remater
 from smem_lint.tile.cleanup import patterns_if, patterns_region
 from smem_lint.tile.cleanup.rewriter import Rewriter, merged, rewrite
 from smem_lint.tile.ir import Module, Op
+from smem_lint.tile.unsupported import Unsupported
 from smem_lint.tile.versions import Decisions, decisions
 
 __all__ = ["run"]
@@ -35,7 +36,9 @@ def run(module: Module) -> None:
 
 
 def _run(function: Op, num_warps: int, version: Decisions) -> None:
-    apply_layouts(function, propagate_layouts(function, num_warps))
+    if not version.counts_growth and any(op.name == "tt.cat" for op in function.walk()):
+        raise Unsupported("tl.cat before Triton 3.8")
+    apply_layouts(function, propagate_layouts(function, num_warps, version.reordered_views_keep_layouts))
     rewrite(function, PATTERNS)
     remove = rematerialize if version.counts_growth else rematerialize_early
     while remove(function, num_warps):

@@ -118,6 +118,8 @@ class _Growth:
             return True
         if op.name == "tt.cat":
             return False
+        if op.name == "tt.reshape" and op.attrs.get("allow_reorder"):
+            return False
         uses = op.operand_uses[1:] if op.name == "tt.gather" else op.operand_uses
         if not uses:
             return True

@@ -22,14 +22,16 @@ _Candidates = dict[Value, dict[Any, None]]
 _ACCESSES = frozenset({"tt.load", "tt.store", "tt.atomic_rmw", "tt.atomic_cas"})
 
 
-def propagate_layouts(function: Op, num_warps: int) -> Layouts:
-    """The layout of every value that an anchor's layout reaches."""
+def propagate_layouts(function: Op, num_warps: int, through_reordering: bool = True) -> Layouts:
+    """The layout of every value that an anchor's layout reaches; ``through_reordering``: also through views that may reorder."""
     candidates = _anchors(function, num_warps)
     stack = list(candidates)
     while stack:
         value = stack.pop()
         encodings = tuple(candidates[value])
         for use in reversed(tuple(value.uses)):
+            if not through_reordering and use.owner.attrs.get("allow_reorder"):
+                continue
             receivers, keep = _receivers(use)
             for receiver in receivers:
                 if isinstance(receiver.type, Tensor) and _add(candidates, receiver, encodings, use.owner, keep):

@@ -12,6 +12,7 @@ from smem_lint.tile.cleanup.numbers import constant_of, int_of
 from smem_lint.tile.cleanup.rewriter import Pattern, Rewriter, registrar, rewrite
 from smem_lint.tile.ir import Module, Op, Value
 from smem_lint.tile.types import F32, Tensor, element_of
+from smem_lint.tile.versions import decisions
 
 PATTERNS: dict[str, list[Pattern]] = {}
 pattern = registrar(PATTERNS)
@@ -112,6 +113,15 @@ def _broadcast_of_expansion(value: Value, expanded: int, along: int) -> Value | 
 @pattern("tt.reduce")
 def _sum_of_products(op: Op, rewriter: Rewriter) -> bool:
     """sum(x[:, :, None] * y[None, :, :], 1) is a dot."""
+    return _product(op, rewriter, "ieee")
+
+
+def _earlier_sum_of_products(op: Op, rewriter: Rewriter) -> bool:
+    """The same before 3.8."""
+    return _product(op, rewriter, "tf32")
+
+
+def _product(op: Op, rewriter: Rewriter, precision: str) -> bool:
     type_ = op.operands[0].type
     if type_.rank != 3 or op.attrs["axis"] != 1:
         return False
@@ -127,7 +137,7 @@ def _sum_of_products(op: Op, rewriter: Rewriter) -> bool:
         return False
     result = Tensor((type_.shape[0], type_.shape[2]), type_.element)
     zero = rewriter.constant(result, 0.0) if type_.element is F32 else rewriter.make(op, "tt.splat", (rewriter.constant(F32, 0.0),), result)
-    attrs = {"inputPrecision": "ieee", "maxNumImpreciseAcc": 0}
+    attrs = {"inputPrecision": precision, "maxNumImpreciseAcc": 0}
     return rewriter.replace_with(op, "tt.dot", (a, b, zero), result, attrs)
 
 
@@ -160,5 +170,13 @@ def _reshape_of_descriptor_load(op: Op, rewriter: Rewriter) -> bool:
 
 
 def run(module: Module) -> None:
+    patterns = PATTERNS if decisions(module.version).sums_of_products_are_ieee else _EARLIER
     for function in module.functions:
-        rewrite(function, PATTERNS)
+        rewrite(function, patterns)
+
+
+_EARLIER: dict[str, list[Pattern]] = {
+    **PATTERNS,
+    "arith.addf": [one for one in PATTERNS["arith.addf"] if one is not _scaled_dot_and_add],
+    "tt.reduce": [_earlier_sum_of_products],
+}
