@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_LINES = 20_000
+_LINES = 4_000
 _WANTED = {
     "gpu": (
         r"\b(?:NVIDIA |Tesla |Quadro )?(GB10|RTX PRO \d{4}\w*|(?:GeForce )?RTX \d{4}(?: ?Ti| SUPER| Ada)?|A100|A10G?|A30|A40|L40S?|L4|T4"

@@ -26,25 +26,19 @@ _LEVEL = r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE)"
 _TIME = r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _WRITERS = "EngineCore|APIServer|ApiServer|Worker|VllmWorker|RayWorker|Ray|DPCoordinator|ServeReplica|Engine|pid=|rank"
 _PROCESS = re.compile(rf"\s*(?:\((?P<named>(?:{_WRITERS})[^()]{{0,80}})\) ?|\[(?P<rank>(?:rank|default|dp|tp)_?\d+)\]: ?)")
-_WRAPPERS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"{_TIME} (?:stdout|stderr) [FP] ",  # Kubernetes, CRI
-        r"[\w./-]{1,60}\s+\| ",  # docker compose
-        r"(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|" + _TIME + r") [\w.-]+ [\w./@-]+\[\d+\]: ",  # journald, syslog
-        rf"\[?{_TIME}\]?:? (?=[(\[{{]|{_LEVEL.replace('?P<level>', '?:')}|Traceback|  |\w)",  # docker -t
-    )
-)
-_LOGGERS = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"{_LEVEL} \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[(?P<source>[^\]\s]+)\]|(?P<source2>[\w.]+:\d+\])) ?",  # vLLM
-        rf"\[(?:{_TIME})(?P<process> (?:DP|TP|PP|EP)\d[^\]]*)?\](?: {_LEVEL}:?)? ?",  # SGLang
-        r"(?P<glog>[IWEF])(?:\d{4}|\d{8}) \d\d:\d\d:\d\d\.\d+ +\d+ (?P<source>[\w./-]+:\d+)\](?: \[[^\]]*\])* ?",  # torch's logger
-        rf"{_LEVEL}:(?P<source>[\w.]+):(?=\S) ?",  # logging.basicConfig
-        rf"{_LEVEL}:?\s{{1,8}}(?=\S)",  # uvicorn
-        rf"(?:[\w.]+ )?(?:- )?[\w.]* ?-? ?{_LEVEL} - ",  # a common format
-    )
+_CRI = re.compile(rf"{_TIME} (?:stdout|stderr) [FP] ")
+_COMPOSE = re.compile(r"[\w./-]{1,60}\s+\| ")
+_SYSLOG = re.compile(rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|{_TIME}) [\w.-]+ [\w./@-]+(?:\[\d+\])?: ")
+_STAMP = re.compile(rf"\[?{_TIME}\]?:? (?=[(\[{{]|{_LEVEL.replace('?P<level>', '?:')}|Traceback|  |\w)")
+_SGLANG = re.compile(rf"\[(?:{_TIME})(?P<process> (?:DP|TP|PP|EP)\d[^\]]*)?\](?: {_LEVEL}:?)? ?")
+_LOGGERS = (
+    re.compile(rf"{_LEVEL} \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[(?P<source>[^\]\s]+)\]|(?P<source2>[\w.]+:\d+\])) ?"),  # vLLM
+    _SGLANG,
+    re.compile(r"(?P<glog>[IWEF])(?:\d{4}|\d{8}) \d\d:\d\d:\d\d\.\d+ +\d+ (?P<source>[\w./-]+:\d+)\](?: \[[^\]]*\])* ?"),  # torch
+    re.compile(rf"{_LEVEL}:(?P<source>[\w.]+):(?=\S) ?"),  # logging.basicConfig
+    re.compile(rf"{_LEVEL}:?\s{{1,8}}(?=\S)"),  # uvicorn
+    re.compile(rf"(?:{_TIME} )?\| {_LEVEL}\s+\| (?P<source>\S+) - "),  # loguru
+    re.compile(rf"(?:{_TIME} )?(?:[\w.]{{1,60}} )?- (?:[\w.]{{1,60}} - )?{_LEVEL} - "),  # a common format
 )
 _GLOG = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
 _QUOTE = re.compile(r"(?:> )+")
@@ -55,34 +49,44 @@ def entry(line: Line) -> Entry:
     """Take the prefixes off. What stays keeps its indentation."""
     text, process, level, source = line.text.rstrip(), "", line.level.upper(), ""
     for _ in range(4):
-        if text.startswith("> "):
+        first = text[:1]
+        if first == ">" and text.startswith("> "):
             text = _QUOTE.sub("", text, count=1)
-        matched = _PROCESS.match(text) if text[:1] in ("(", "[", " ") else None
+        matched = _PROCESS.match(text) if first in _OPENING else None
         if matched:
             process, text = process or (matched["named"] or matched["rank"]), text[matched.end() :]
             continue
-        start = text[:1]
-        if not (start.isalnum() or start in "[_"):
+        end = _wrapper(text)
+        if not end:
             break
-        for pattern in _WRAPPERS:
-            matched = pattern.match(text)
-            if matched and not (pattern is _WRAPPERS[3] and _LOGGERS[1].match(text)):
-                text = text[matched.end() :]
-                break
-        else:
-            break
-    matched = _PROCESS.match(text)
-    if matched:
-        process, text = process or (matched["named"] or matched["rank"]), text[matched.end() :]
-    if text[:1] in "[DIWECFT" or text[:1].isalnum():
+        text = text[end:]
+    first = text[:1]
+    if first in _LOGGED or first.isdigit():
         for pattern in _LOGGERS:
             matched = pattern.match(text)
-            if not matched:
-                continue
-            groups = matched.groupdict()
-            told = groups.get("level") or _GLOG.get(groups.get("glog") or "", "")
-            level, text = told or level, text[matched.end() :]
-            source = groups.get("source") or groups.get("source2") or source
-            process = process or (groups.get("process") or "").strip()
-            break
+            if matched:
+                groups = matched.groupdict()
+                level = groups.get("level") or _GLOG.get(groups.get("glog") or "", "") or level
+                text = text[matched.end() :]
+                source = groups.get("source") or groups.get("source2") or source
+                process = process or (groups.get("process") or "").strip()
+                break
     return Entry(line.number, text, process, level, source.rstrip("]"))
+
+
+_OPENING = frozenset("([ ")
+_LOGGED = frozenset("[DIWECFT|-")
+
+
+def _wrapper(text: str) -> int:
+    """Where the text begins that a container or a supervisor has put its own prefix before; 0 where none has."""
+    head = text[:140]
+    if not (head[:1].isalnum() or head[:1] in ("[", "_")):
+        return 0
+    dated = head[:1].isdigit() or head[:1] == "["
+    matched = (dated and _CRI.match(head)) or (" | " in head and _COMPOSE.match(head))
+    if not matched and ": " in head and (dated or head[6:7].isdigit() or head[5:6].isdigit()):
+        matched = _SYSLOG.match(head)
+    if not matched and dated:
+        matched = None if _SGLANG.match(text) else _STAMP.match(head)
+    return matched.end() if matched else 0

@@ -36,15 +36,21 @@ class Source(Protocol):
 
 
 class Counted:
-    """A source that counts what is read from it."""
+    """A source that counts the bytes and the lines that are read from it."""
 
     def __init__(self, stream: Source) -> None:
-        self.stream, self.bytes = stream, 0
+        self.stream, self.bytes, self._feeds, self._last = stream, 0, 0, b""
 
     def read(self, size: int, /) -> bytes:
         found = self.stream.read(size)
         self.bytes += len(found)
+        self._feeds += found.count(b"\n")
+        self._last = found[-1:] or self._last
         return found
+
+    @property
+    def lines(self) -> int:
+        return self._feeds + (self._last not in (b"", b"\n"))
 
 
 def physical(stream: Source) -> Iterator[tuple[int, bytes]]:

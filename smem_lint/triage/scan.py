@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 from smem_lint.triage import kinds, signs
 from smem_lint.triage.facts import Facts
 from smem_lint.triage.prefixes import MILD, Entry, entry
-from smem_lint.triage.reading import Counted, Line, Source, logical
+from smem_lint.triage.reading import CHUNK, Counted, Line, Source, logical
 from smem_lint.triage.report import Diagnosis, Failure
 from smem_lint.triage.stages import Progress, stage_of
 from smem_lint.triage.tracebacks import TRACEBACK, Trace, describe, is_chain, is_exception
@@ -18,6 +18,7 @@ _PROCESSES = 256
 _MESSAGE = 4000
 _MORE = 40  # lines that may go on with an exception's message
 _ECHOES = 8
+_SEEN_AFTER = 5_000  # lines after the first failure that are read for what repeats it
 _FATAL = re.compile("|".join((
     r"LLVM ERROR", r"CUDA [Ee]rror", r"CUDA out of memory", r"Cuda [Ff]ailure", r"Cuda Runtime", r"terminate called", r"\s*what\(\):",
     r"Fatal Python error", r"Segmentation fault", r"Bus error", r"!+ Segfault", r"ptxas (?:fatal|error)", r"Triton Error", r"panicked at",
@@ -41,18 +42,24 @@ class _Scan:
         self.echo_count = 0
 
     def line(self, one: Line) -> None:
+        if not one.text or one.text.isspace():
+            return
         told = entry(one)
         text = told.text
         accepted = self.verdict.accepted
         if accepted and len(accepted.after) < 4 and one.number > accepted.line:
             accepted.after.append((one.number, text[:400]))
-        if not text.strip():
+        if not text:
             return
         trace = self._trace(told.process)
         if not (self._traceback(trace, told) or self._message(trace, told)):
             self._plain(trace, told)
         self.before.append((one.number, text[:400]))
         self.last[told.process] = (told.level, text[:300])
+
+    def told_all(self, number: int) -> bool:
+        """Whether what follows line ``number`` can only repeat what is known."""
+        return self.verdict.accepted is not None and number > self.verdict.accepted.line + _SEEN_AFTER
 
     def _trace(self, process: str) -> Trace:
         trace = self.traces.get(process)
@@ -128,6 +135,10 @@ class _Scan:
     def _message(self, trace: Trace, told: Entry) -> bool:
         """A further line of an exception's message, or an error that no traceback led to."""
         text = told.text
+        if "choice" in text and signs.is_discarded(text):
+            self.verdict.retract(told.process, told.number - 4)
+            trace.open = None
+            return True
         if trace.open is not None:
             trace.more -= 1
             if trace.more < 0 or told.level in MILD or is_exception(text, inside=False):
@@ -139,10 +150,8 @@ class _Scan:
                     describe(trace.open)
                     self._reconsider(trace, trace.open)
                 return True
-        if told.level in MILD:
+        if told.level in MILD or not signs.may_be_bad(text):
             return False
-        if signs.is_discarded(text):
-            self.verdict.retract(told.process, told.number - 4)
         text = _LEADING.sub("", text)
         if is_exception(text, inside=False) and not signs.is_noise(told.text):
             self._free(trace, told._replace(text=text))
@@ -166,6 +175,18 @@ class _Scan:
 
     def _plain(self, trace: Trace, told: Entry) -> None:
         text = told.text
+        head = text[:400]
+        if signs.may_tell(head):
+            self._sign(told, head)
+        self.facts.see(text)
+        if told.level in MILD or not signs.may_be_bad(text):
+            return
+        if signs.is_echo(text):
+            self._echo(told, text)
+        elif told.level and not signs.is_noise(text):
+            self.verdict.doubt(self._failure(None, told, kinds.kind_of(text)))
+
+    def _sign(self, told: Entry, text: str) -> None:
         if signs.is_start(text):
             self.verdict.started()
         elif signs.is_shutdown(text):
@@ -175,13 +196,6 @@ class _Scan:
         elif signs.is_progress(text):
             self.verdict.came_further(told.process)
         self.progress.see(text)
-        self.facts.see(text)
-        if told.level in MILD:
-            return
-        if signs.is_echo(text):
-            self._echo(told, text)
-        elif told.level and told.level not in MILD and not signs.is_noise(text):
-            self.verdict.doubt(self._failure(None, told, kinds.kind_of(text)))
 
     def _echo(self, told: Entry, text: str) -> None:
         if not signs.is_echo(text):
@@ -216,8 +230,11 @@ class _Scan:
 
 def scan(stream: Source) -> Diagnosis:
     """Read a log to its end, in bounded memory; raises OSError where it can't be read."""
-    counted, state, number = Counted(stream), _Scan(), 0
+    counted, state = Counted(stream), _Scan()
     for one in logical(counted):
         state.line(one)
-        number = one.number
-    return Diagnosis(state.verdict.end(), number, counted.bytes, state.echoes, state.echo_count, state.facts.found)
+        if state.told_all(one.number):
+            break
+    while counted.read(CHUNK):
+        pass
+    return Diagnosis(state.verdict.end(), counted.lines, counted.bytes, state.echoes, state.echo_count, state.facts.found)

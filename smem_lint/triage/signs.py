@@ -51,6 +51,27 @@ _NOISE = re.compile("|".join((
     r"[Ss]kipp(?:ing|ed) (?:this )?(?:tactic|config|choice)", r"Exception ignored in", r"[Ff]alling back", r"[Ff]allback",
     r"[Tt]actic .{0,80}(?:fail|skip)", r"[Ff]ailed when profiling",
 )))  # fmt: skip
+_WORDS = (
+    "version", "server_args", "shutdown", "signal", "SIG", "^C", "KeyboardInterrupt", "racefully", "CANCELLED", "Stopp", "Shut", '" 200',
+    "startup", "throughput", "init engine", "fired up", "Uvicorn", "batch", "Processed", "finished", "graph", "KV cache", "eight",
+    "oad", "Supported_tasks", "aptur", "blocks", "concurrency", "rofil", "directory", "Initializing", "non-default", "Init ",
+)  # fmt: skip
+_BAD_WORDS = (
+    "rror", "xception", "failed", "Failed", "failure", "died", "dead", "Dead", "Killed", "Abort", "terminate", "what()", "fault", "fatal",
+    "panicked", "Assert", "NCCL", "Xid", "resource", "Illegal", "Invalid", "CUDA", "Cuda", "ipe", "Connection", "ancelled", "sigquit",
+    "Process", "ERROR", "See ", "Interrupt", "Exit", "OutOf", "Sending", "Background", "Task", "Watchdog", "Parent", "hit an", "Rank",
+    "gone", "choice", "Scheduler", "config",
+)  # fmt: skip
+
+
+def may_tell(text: str) -> bool:
+    """A cheap look: whether a line can be a sign of a server's life, of its stage, or of its being stopped."""
+    return any(word in text for word in _WORDS)
+
+
+def may_be_bad(text: str) -> bool:
+    """A cheap look: whether a line can be an error, an echo or an autotuner's note."""
+    return any(word in text for word in _BAD_WORDS)
 
 
 def is_capture_echo(message: str) -> bool:
