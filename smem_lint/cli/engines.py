@@ -15,9 +15,14 @@ from smem_lint.devices import by_capability
 from smem_lint.engines import Engine, Estimate
 from smem_lint.specialization import Specialization
 
+REFUSED = "Triton refuses the kernel"
+
 
 def engine_of(settings: Settings, roots: Sequence[Path], *, use_cache: bool = True, default: str = "auto") -> Engine:
-    """The engine of ``settings.engine``; ``auto`` is ``default`` where a command has a reason of its own. Raises UsageError."""
+    """The engine of ``settings.engine``; ``auto`` is ``default`` where a command has a reason of its own. Raises UsageError.
+
+    A linter (``default`` left alone) is answered by bounds where they stay under half the limit: no rule asks further there.
+    """
     name = settings.engine if settings.engine != "auto" else default
     if name == "compiler":
         return _checked(compiler_engine(settings, roots, use_cache))
@@ -25,12 +30,30 @@ def engine_of(settings: Settings, roots: Sequence[Path], *, use_cache: bool = Tr
         from smem_lint.verify.gpu import gpu_engine
 
         return gpu_engine(settings, roots)
-    from smem_lint.model import ModelEngine
-
-    model = ModelEngine(roots, version=settings.triton, jobs=settings.jobs)
+    model = model_engine(settings, roots, lint=default == "auto")
     if name == "model" or importlib.util.find_spec("triton") is None:
         return model
     return AutoEngine(model, compiler_engine(settings, roots, use_cache))
+
+
+def model_engine(settings: Settings, roots: Sequence[Path], *, lint: bool = False) -> Engine:
+    """The model: several processes where many are asked for, in this one otherwise. Raises UsageError for a bad version."""
+    from smem_lint.model import ModelEngine, version_of
+    from smem_lint.model_pool import ModelPool
+
+    try:
+        version_of(settings.triton)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if lint:
+        return ModelPool(roots, settings.triton, settings.jobs, _half_the_limit, Progress("estimating"))
+    if settings.jobs > 1:
+        return ModelPool(roots, settings.triton, settings.jobs, progress=Progress("estimating"))
+    return ModelEngine(roots, version=settings.triton)
+
+
+def _half_the_limit(capability: int) -> int:
+    return by_capability(capability).optin // 2
 
 
 def compiler_engine(settings: Settings, roots: Sequence[Path], use_cache: bool = True) -> Engine:
@@ -73,7 +96,7 @@ class AutoEngine:
 def _doubtful(one: Specialization, answer: Estimate) -> bool:
     limit = by_capability(one.capability).optin
     if answer.bytes is None:
-        return True
+        return not (answer.error or "").startswith(REFUSED)
     if answer.bytes > limit:
         return True
     return not answer.exact and (answer.upper is None or answer.upper > limit)

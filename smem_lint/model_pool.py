@@ -1,0 +1,121 @@
+"""The model over several processes, for many specializations, and without the work that a linter does not need.
+
+A specialization whose widest bound stays under ``below`` bytes can cross no limit: its bound is its answer, and the passes are not
+run. Specializations of one kernel stay together, so that what they share is done once. Results cross process borders, trees do not;
+a process that dies costs the specializations that it had, each with a message.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from pathlib import Path
+
+from smem_lint.bounds import bounded
+from smem_lint.engines import Estimate, unanswered
+from smem_lint.model import NAME, ModelEngine
+from smem_lint.specialization import Specialization
+
+_CHUNK = 24
+_FEW = 32
+SCREENED = "it is bounded below every limit, so its exact bytes were not asked for"
+
+Chunk = list[tuple[int, Specialization]]
+
+
+@dataclass(eq=False)
+class ModelPool:
+    """An engine like ``ModelEngine``, in ``jobs`` processes (0: one a core). ``below`` maps a capability to bytes that do not matter."""
+
+    roots: Sequence[Path]
+    version: str = ""
+    jobs: int = 0
+    below: Callable[[int], int] | None = None
+    progress: Callable[[int, int], None] | None = None
+    name: str = NAME
+
+    def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
+        """One estimate each, in order."""
+        wanted = list(specializations)
+        answers: list[Estimate | None] = [None] * len(wanted)
+        chunks = _chunks(wanted)
+        floors = {one.capability: self.below(one.capability) if self.below else 0 for one in wanted}
+        jobs = min(self.jobs or os.cpu_count() or 1, len(chunks))
+        if jobs < 2 or len(wanted) < _FEW:
+            _start(list(self.roots), self.version, floors)
+            results: Iterable[list[tuple[int, Estimate]]] = map(_answer, chunks)
+        else:
+            results = self._parallel(chunks, jobs, floors)
+        done = 0
+        for part in results:
+            for index, estimate in part:
+                answers[index] = estimate
+            done += len(part)
+            if self.progress is not None:
+                self.progress(done, len(wanted))
+        return iter([one if one is not None else unanswered(NAME, "no answer") for one in answers])
+
+    def _parallel(self, chunks: Sequence[Chunk], jobs: int, floors: dict[int, int]) -> Iterator[list[tuple[int, Estimate]]]:
+        setup = (list(self.roots), self.version, floors)
+        left = list(chunks)
+        with ProcessPoolExecutor(jobs, initializer=_start, initargs=setup) as pool:
+            futures: dict[Future[list[tuple[int, Estimate]]], Chunk] = {pool.submit(_answer, chunk): chunk for chunk in chunks}
+            try:
+                for future in as_completed(futures):
+                    yield future.result()
+                    left.remove(futures[future])
+                return
+            except BrokenProcessPool:
+                pass
+        # A process died: what is left is done one chunk a process, so that only the culprit has no answer.
+        for chunk in left:
+            with ProcessPoolExecutor(1, initializer=_start, initargs=setup) as pool:
+                try:
+                    yield pool.submit(_answer, chunk).result()
+                except BrokenProcessPool:
+                    yield [(index, unanswered(NAME, "the process that estimated it died")) for index, _ in chunk]
+
+
+def _chunks(wanted: Sequence[Specialization]) -> list[Chunk]:
+    by_kernel: dict[tuple[str, str], Chunk] = {}
+    for index, one in enumerate(wanted):
+        by_kernel.setdefault((one.file, one.kernel), []).append((index, one))
+    found: list[Chunk] = []
+    for group in by_kernel.values():
+        found += [group[place : place + _CHUNK] for place in range(0, len(group), _CHUNK)]
+    return found
+
+
+_engine: ModelEngine | None = None
+_floors: dict[int, int] = {}
+
+
+def _start(roots: list[Path], version: str, floors: dict[int, int]) -> None:
+    global _engine, _floors
+    _engine, _floors = ModelEngine(roots, version=version), floors
+
+
+def _answer(chunk: Chunk) -> list[tuple[int, Estimate]]:
+    assert _engine is not None
+    found: list[tuple[int, Estimate]] = []
+    rest: Chunk = []
+    for index, one in chunk:
+        screened = _screened(_engine, one)
+        if screened is not None:
+            found.append((index, screened))
+        else:
+            rest.append((index, one))
+    answers = _engine.estimate([one for _, one in rest])
+    return found + [(index, answer) for (index, _), answer in zip(rest, answers, strict=True)]
+
+
+def _screened(engine: ModelEngine, one: Specialization) -> Estimate | None:
+    floor = _floors.get(one.capability, 0)
+    module = engine.front_end(one) if floor else None
+    if module is None:
+        return None
+    estimate = bounded(module, one, SCREENED)
+    return estimate if estimate.upper is not None and estimate.upper <= floor else None
