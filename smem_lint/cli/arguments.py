@@ -8,6 +8,10 @@ from typing import Any, NoReturn
 from smem_lint import __version__
 
 _FORMATS = ("full", "concise", "json", "json-lines", "sarif", "github", "gitlab", "junit")
+_VALUES = (
+    "a constexpr, an argument's type ('K=*fp8e4nv') or an option (num_stages=2); several values are swept over, the first is the "
+    "base's: BLOCK_N=64,32 'K,V=*bf16,*fp8e4nv'"
+)
 _ENGINES = ("model", "compiler", "gpu", "auto")
 
 
@@ -76,10 +80,10 @@ def _check(commands: Any) -> None:
 def _explain(commands: Any) -> None:
     command = _command(commands, "explain", "explain", "where each byte of a kernel goes, its cliff, and what would fit")
     command.add_argument("kernel", metavar="FILE::KERNEL")
-    command.add_argument("values", nargs="*", metavar="NAME=VALUE", help="constexprs, argument types (*bf16) and options; 1,2,3 sweeps")
+    command.add_argument("values", nargs="*", metavar="NAME=VALUE", help=_VALUES)
     command.add_argument("--root", action="append", default=[], metavar="DIR", help="the folder the file's package lies in")
-    command.add_argument("--plot", metavar="FILE", help="bytes by num_stages, as svg or png")
-    command.add_argument("--graph", metavar="FILE", help="the tile dataflow graph, as svg or dot")
+    command.add_argument("--plot", metavar="FILE", help="bytes by num_stages, a line for each value that is swept, as svg or png")
+    command.add_argument("--graph", metavar="FILE", help="the tile dataflow graph, as svg, png or dot")
     command.add_argument("--html", metavar="FILE", help="write a page")
     command.add_argument("--output-format", choices=("text", "json"), default="text")
     _settings(command)
