@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from smem_lint.cli import main
+from smem_lint.explain import peak
 from smem_lint.model import ModelEngine
 from smem_lint.report.graph import draw, program_graph
 from smem_lint.specialization import Specialization
@@ -66,6 +67,23 @@ def test_descriptor_loads_lead_to_their_buffers():
     assert ("load", "staged") in edges and ("staged", "dot") in edges and ("load", "barrier") not in edges
 
 
+def test_every_fixture_has_a_graph_that_holds_its_peak():
+    seen = set()
+    for line in (ROOT / "fixtures" / "truth" / "fixtures.jsonl").read_text().splitlines():
+        one = json.loads(line)
+        if one["kernel"] in seen or not (KERNELS / one["file"]).is_file():
+            continue
+        seen.add(one["kernel"])
+        specialization = Specialization.from_record(one)
+        (estimate,) = ModelEngine([KERNELS]).estimate([specialization])
+        found = peak(estimate)
+        graph = graph_of(specialization)
+        assert graph.graph["total"] == estimate.bytes
+        held = sum(data["bytes"] for _, data in graph.nodes(data=True) if data["peak"])
+        assert held == (found.total - found.gaps if found is not None else 0), one["kernel"]
+    assert len(seen) >= 20
+
+
 def test_dot_text(mla, tmp_path):
     draw(mla, tmp_path / "g.dot", 'a "kernel"')
     text = (tmp_path / "g.dot").read_text()
@@ -100,6 +118,8 @@ def test_the_lines_of_a_plot(monkeypatch, tmp_path, capsys):
 
 def test_without_matplotlib(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["explain", MLA, "--html", str(tmp_path / "x.html"), "--graph", str(tmp_path / "x.dot")]) == 0
+    capsys.readouterr()
     code = main(["explain", MLA, "--plot", str(tmp_path / "x.svg")])
     assert code == 2
     assert capsys.readouterr().err == "smem-lint: error: pictures need matplotlib: pip install 'smem-lint[report]'\n"
