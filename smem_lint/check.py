@@ -10,7 +10,9 @@ from smem_lint.devices import Device
 from smem_lint.engines import Engine, Estimate
 from smem_lint.findings import Finding, Fit, Related
 from smem_lint.host.config import Config
+from smem_lint.host.guards import hard_coded
 from smem_lint.rules import Rule
+from smem_lint.source.modules import SourceModule
 from smem_lint.specialization import Specialization
 
 _TOP_BUFFERS = 8
@@ -73,8 +75,7 @@ def judge(
 
     Configs of other than the ``origins`` are left out.
     """
-    judged = [Judged(config, device, config.specialization(device.capability)) for config in configs if config.origin in origins]
-    _estimate(judged, engine)
+    judged = estimated(configs, device, engine, origins)
     wanted: list[tuple[Judged, dict[str, Any], Specialization]] = []
     for one in judged:
         for options in _neighbours(one, near_limit):
@@ -86,11 +87,14 @@ def judge(
     return judged
 
 
-def _estimate(judged: Sequence[Judged], engine: Engine) -> None:
+def estimated(configs: Iterable[Config], device: Device, engine: Engine, origins: Container[str] = _ORIGINS) -> list[Judged]:
+    """Every config of these origins with its estimate, where it is resolved."""
+    judged = [Judged(config, device, config.specialization(device.capability)) for config in configs if config.origin in origins]
     resolved = [one for one in judged if one.specialization is not None]
     answers = _answers(engine, [one.specialization for one in resolved if one.specialization is not None])
     for one, estimate in zip(resolved, answers, strict=True):
         one.estimate = estimate
+    return judged
 
 
 def _answers(engine: Engine, specializations: Sequence[Specialization]) -> list[Estimate]:
@@ -141,6 +145,8 @@ def _of_site(group: Sequence[Judged], by_scope: Mapping[str, Sequence[Rule]], ne
         yield from _distinct(rule, [(one, _types_facts(one, answered, near_limit)) for one in answered])
     for rule in by_scope.get("list", ()):
         yield from _of_lists(rule, group)
+    for rule in by_scope.get("guard", ()):
+        yield from _of_guards(rule, group)
     for rule in by_scope.get("unresolved", ()):
         yield from _unresolved(rule, group)
 
@@ -262,6 +268,60 @@ def _list_facts(members: Sequence[Judged]) -> tuple[Judged | None, dict[str, Any
         **_base_facts(extreme), "bytes": extreme.bytes, "of": max(one.config.of for one in members) - len(pruned), "evaluated": len(known),
         "fitting": len(known - dead), "dead": len(dead), "dead_configs": _spell_indices(dead),
     }  # fmt: skip
+
+
+def _of_guards(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
+    """A pruning function is compared with the estimates; one finding for each thing that it gets wrong, where it stands."""
+    judged = [one for one in group if one.config.guard is not None and one.answered]
+    if not any(not one.overflows for one in judged):
+        return
+    through = [one for one in judged if one.overflows and not one.config.pruned]
+    away = [one for one in judged if not one.overflows and one.config.pruned and one.config.guard is not None and one.config.guard.alone]
+    for wrong, extreme in ((through, max), (away, min)):
+        if wrong:
+            one = extreme(wrong, key=lambda member: member.bytes)
+            facts = _guard_facts(one)
+            guard = one.config.guard
+            assert guard is not None
+            if rule.when(facts):
+                because = _because(wrong, judged)
+                yield replace(_finding(rule, one, facts, because), file=guard.file, line=guard.line, column=guard.column)
+
+
+def _guard_facts(one: Judged) -> dict[str, Any]:
+    config, guard = one.config, one.config.guard
+    assert guard is not None
+    entry = f"config #{config.index} ({_spell_entry(config)})"
+    verdict = (
+        f"it lets {entry} through, which asks for {one.bytes:,} of {one.device.optin:,} bytes"
+        if one.overflows
+        else f"it turns away {entry}, which asks for {one.bytes:,} of {one.device.optin:,} bytes"
+    )
+    return {
+        **_base_facts(one), "bytes": one.bytes, "guard": guard.text, "pruner": guard.name, "verdict": verdict,
+        "lets_through": config.index if one.overflows else None, "turns_away": None if one.overflows else config.index, "hard_coded": None,
+    }  # fmt: skip
+
+
+def _spell_entry(config: Config) -> str:
+    options = {name: value for name, value in config.options.items() if name in config.tuned} or config.options
+    return ", ".join(f"{name}={value}" for name, value in {**config.tuned, **options}.items() if name != "num_ctas")
+
+
+def hard_coded_findings(module: SourceModule, rules: Iterable[Rule]) -> Iterator[Finding]:
+    """What the rules say of limits and capability tests that are written into a module; asked of no device."""
+    guards = [rule for rule in rules if rule.scope == "guard"]
+    for fact in hard_coded(module) if guards else ():
+        facts = {
+            "file": fact.file, "kernel": "", "target": "", "bytes": None, "limit": None, "condition": "", "guard": fact.text, "pruner": "",
+            "verdict": "", "lets_through": None, "turns_away": None, "hard_coded": fact.message,
+        }  # fmt: skip
+        for rule in guards:
+            if rule.when(facts):
+                yield Finding(
+                    fact.file, fact.line, fact.column, rule.id, rule.name, rule.severity, rule.message.fill(facts),
+                    fix=rule.fix if fact.kind == "limit" else "",
+                )  # fmt: skip
 
 
 def _spell_indices(dead: set[int]) -> str:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from smem_lint.check import Judged, findings, judge, origins_of
+from smem_lint.check import Judged, findings, hard_coded_findings, judge, origins_of
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.progress import Progress, ticking
@@ -22,6 +22,7 @@ from smem_lint.engines import Engine
 from smem_lint.expression import ExpressionError
 from smem_lint.findings import Finding, Problem, Report
 from smem_lint.host.config import Config
+from smem_lint.host.guards import may_hold_limits
 from smem_lint.rules import Rule, RuleError, built_in, load_rules, selected
 from smem_lint.source.comments import Suppression, suppressions
 from smem_lint.source.modules import Repository
@@ -73,13 +74,14 @@ class Lint:
         kernels: set[tuple[str, str]] = set()
         answered = unanswered = 0
         for device in self.devices:
-            configs = self._configs(files, device, report)
+            configs = self.configs(files, device, report)
             judged = judge(configs, device, engine, self.settings.near_limit, origins_of(self.rules))
             self.judged += judged
             kernels |= {(one.config.kernel_file, one.config.kernel) for one in judged}
             answered += sum(one.answered for one in judged)
             unanswered += sum(not one.answered for one in judged)
             report.findings += self._findings(judged)
+        report.findings += self._hard_coded(files)
         report.statistics.update(files=len(files), kernels=len(kernels), configs=answered + unanswered, unresolved=unanswered)
         report.problems += [Problem(one.file, one.line, one.message) for one in self.repository.problems.values()]
         report.problems = self._marked(report.problems)
@@ -107,7 +109,20 @@ class Lint:
         except ExpressionError as error:
             raise UsageError(f"a rule cannot be applied: {error}") from error
 
-    def _configs(self, files: Sequence[Path], device: Device, report: Report) -> list[Config]:
+    def _hard_coded(self, files: Sequence[Path]) -> Iterable[Finding]:
+        if self.records is not None or not any(rule.scope == "guard" for rule in self.rules):
+            return
+        for path in files:
+            name = self.repository.relative(absolute(path))
+            try:
+                source = self.repository.read(name, absolute(path)) if path.suffix == ".py" else b""
+            except Unreadable:
+                continue
+            module = self.repository.module(name) if may_hold_limits(source) else None
+            if module is not None:
+                yield from hard_coded_findings(module, self.rules)
+
+    def configs(self, files: Sequence[Path], device: Device, report: Report) -> list[Config]:
         if self.records is not None:
             return self.recorded
         found = []

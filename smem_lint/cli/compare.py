@@ -1,0 +1,49 @@
+"""``smem-lint compare OLD NEW``: a fork and its upstream, or two revisions. Exit code 1 where the new tree has a new overflow."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from smem_lint.check import Judged, estimated
+from smem_lint.cli.engines import engine_of
+from smem_lint.cli.linting import Lint, package_root
+from smem_lint.cli.settings import existing, settings_of, write_output
+from smem_lint.comparison import Tree, compare
+from smem_lint.config import Settings
+from smem_lint.findings import Report
+from smem_lint.report.comparison import render
+from smem_lint.source.modules import Repository
+
+
+def run(arguments: argparse.Namespace) -> int:
+    old, new = existing([arguments.old]), existing([arguments.new])
+    settings = settings_of(arguments, new)
+    lint = Lint(settings, new, use_cache=not arguments.no_cache)
+    before, after = (_tree(settings, paths, not arguments.no_cache) for paths in (old, new))
+    found = compare(before, after, [device.target for device in lint.devices])
+    write_output(render(found, arguments.output_format, _name(old[0]), _name(new[0])), None)
+    return 1 if found.new_overflows else 0
+
+
+def _tree(settings: Settings, paths: list[Path], use_cache: bool) -> Tree:
+    """The configs of one tree, under the settings of the new one. Raises UsageError."""
+    lint, report = Lint(settings, paths, use_cache=use_cache), Report()
+    if paths[0].is_file():
+        # Named relative to its package, a file has the same name in both trees.
+        lint.roots = [package_root(paths[0].resolve())]
+        lint.repository = Repository(lint.roots)
+    engine = engine_of(settings, lint.roots, use_cache=use_cache)
+    files = lint.files()
+    judged: list[Judged] = []
+    for device in lint.devices:
+        judged += estimated(lint.configs(files, device, report), device, engine)
+    for problem in report.problems:
+        print(f"{problem.file}: {problem.message}", file=sys.stderr)
+    return Tree.of(judged, lint.repository)
+
+
+def _name(path: Path) -> str:
+    """What a person calls a tree: its folder, where the path is long."""
+    return path.as_posix() if len(path.parts) <= 3 and str(path) != "." else path.resolve().name
