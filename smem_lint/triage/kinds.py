@@ -36,6 +36,7 @@ _ILLEGAL = (
 _HOST_SHARED = (
     r"(?:No space|[Nn]ot enough|[Ff]ailed|full|too small|insufficient|[Uu]nable|Permission denied|exhausted)\b.{0,150}/dev/shm",
     r"/dev/shm\b.{0,150}(?:No space|[Nn]ot enough|[Ff]ailed|full|too small|insufficient|Permission denied|exhausted)",
+    r"(?:No such file or directory|File exists): '/dev/shm/[^/']+'", r"SemLock.{0,80}No space",
     r"/dev/shm/(?:nccl-|psm_|sem\.|torch_)", r"Bus error", r"\bSIGBUS\b",
     r"unable to (?:open|mmap|allocate|resize|write).{0,40}(?:shared memory|</torch_|</psm_)",
     r"out of shared memory", r"insufficient shared memory \(shm\)", r"shm_open", r"ncclShmOpen",
@@ -73,6 +74,7 @@ _DISPATCH = (
     r"minimum capability", r"compute capability (?:less|lower|of at least|>=|at least|[\d.]+ is not)",
     r"No (?:valid|suitable|compatible|supported|available) (?:\w+ ){0,3}(?:kernel|tactic|attention backend|backend|cutlass|algo)\w*",
     r"No (?:valid|suitable|compatible|supported|available) (?:triton config|implementation|execution plan)", r"unable to find an engine",
+    r"Invalid configuration ?: ?(?:NUM_|num_)", r"[Ff]ailed to dispatch", r"does not support \.target",
     r"No operator found for `", r"PassManager::run failed", r"failed to legalize operation", r"PTXASError",
     r"(?:DeepGEMM|deep_gemm|deep-gemm).{0,200}[Uu]nsupported arch",
     r"no (?:valid|suitable|supported) (?:\w+ ){0,3}(?:kernel|tactic|algorithm|implementation)",

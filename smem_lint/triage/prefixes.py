@@ -13,7 +13,10 @@ from smem_lint.triage.reading import Line
 
 
 class Entry(NamedTuple):
-    """A line without its prefixes; ``process`` tells writers apart, ``level`` is upper case and empty where none was told."""
+    """A line without its prefixes; ``level`` is upper case and empty where none was told.
+
+    ``process`` tells writers apart whose every line has a prefix. SGLang's rank is none: it stands on a record's first line only.
+    """
 
     number: int
     text: str
@@ -30,7 +33,8 @@ _CRI = re.compile(rf"{_TIME} (?:stdout|stderr) [FP] ")
 _COMPOSE = re.compile(r"[\w./-]{1,60}\s+\| ")
 _SYSLOG = re.compile(rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|{_TIME}) [\w.-]+ [\w./@-]+(?:\[\d+\])?: ")
 _STAMP = re.compile(rf"\[?{_TIME}\]?:? (?=[(\[{{]|{_LEVEL.replace('?P<level>', '?:')}|Traceback|  |\w)")
-_SGLANG = re.compile(rf"\[(?:{_TIME})(?P<process> (?:DP|TP|PP|EP)\d[^\]]*)?\](?: {_LEVEL}:?)? ?")
+_PIPED = re.compile(rf"{_TIME} \| (?!{_LEVEL.replace('?P<level>', '?:')}\s+\|)")
+_SGLANG = re.compile(rf"\[(?:{_TIME})(?: (?:DP|TP|PP|EP)\d[^\]]*)?\](?: {_LEVEL}:?)? ?")
 _LOGGERS = (
     re.compile(rf"{_LEVEL} \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[(?P<source>[^\]\s]+)\]|(?P<source2>[\w.]+:\d+\])) ?"),  # vLLM
     _SGLANG,
@@ -69,7 +73,6 @@ def entry(line: Line) -> Entry:
                 level = groups.get("level") or _GLOG.get(groups.get("glog") or "", "") or level
                 text = text[matched.end() :]
                 source = groups.get("source") or groups.get("source2") or source
-                process = process or (groups.get("process") or "").strip()
                 break
     return Entry(line.number, text, process, level, source.rstrip("]"))
 
@@ -84,7 +87,7 @@ def _wrapper(text: str) -> int:
     if not (head[:1].isalnum() or head[:1] in ("[", "_")):
         return 0
     dated = head[:1].isdigit() or head[:1] == "["
-    matched = (dated and _CRI.match(head)) or (" | " in head and _COMPOSE.match(head))
+    matched = (dated and (_CRI.match(head) or _PIPED.match(head))) or (" | " in head and _COMPOSE.match(head))
     if not matched and ": " in head and (dated or head[6:7].isdigit() or head[5:6].isdigit()):
         matched = _SYSLOG.match(head)
     if not matched and dated:

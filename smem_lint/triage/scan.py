@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict, deque
+from collections.abc import Sequence
 
 from smem_lint.triage import kinds, signs
 from smem_lint.triage.facts import Facts
 from smem_lint.triage.prefixes import MILD, Entry, entry
 from smem_lint.triage.reading import CHUNK, Counted, Line, Source, logical
-from smem_lint.triage.report import Diagnosis, Failure
+from smem_lint.triage.report import Diagnosis, Failure, Frame
 from smem_lint.triage.stages import Progress, stage_of
 from smem_lint.triage.tracebacks import TRACEBACK, Trace, describe, is_chain, is_exception
 from smem_lint.triage.verdict import Verdict
@@ -21,13 +22,15 @@ _ECHOES = 8
 _SEEN_AFTER = 5_000  # lines after the first failure that are read for what repeats it
 _FATAL = re.compile("|".join((
     r"LLVM ERROR", r"CUDA [Ee]rror", r"CUDA out of memory", r"Cuda [Ff]ailure", r"Cuda Runtime", r"terminate called", r"\s*what\(\):",
-    r"Fatal Python error", r"Segmentation fault", r"Bus error", r"!+ Segfault", r"ptxas (?:fatal|error)", r"Triton Error", r"panicked at",
-    r"future: <Task .{0,400}exception=", r".{0,120}Out of memory: Killed", r"Error in function '", r"\[TensorRT-LLM\]\[ERROR\]", r"NVRM: Xid",
+    r"Fatal Python error", r"Segmentation fault", r"Bus error", r"!+ Segfault", r"ptxas (?:fatal|error|\S+, line)", r"Triton Error",
+    r"future: <Task .{0,400}exception=", r".{0,120}Out of memory: Killed", r"Error in function '", r"\[TensorRT-LLM\]\[ERROR\]",
+    r"NVRM: Xid", r"panicked at",
     r".{0,200}Assertion .{0,300}failed", r".{0,200}NCCL WARN .{0,80}(?:shared memory|posix_fallocate|Cuda failure)",
     r".{0,80}out of resource: ", r"RuntimeError:", r"Exception: ", r"Floating point exception", r"Illegal instruction", r"=+ Invalid __",
     r"nvcc fatal",
 )))  # fmt: skip
 _TROUBLE = re.compile(r"(?i)fail|error|exception|could ?n.t|could not|unable|cannot|can't|invalid|not found")
+_HOST_MEMORY = re.compile(r"multiprocessing[/\\](?:shared_memory|synchronize)\.py")
 _NAMES = r"(?=[\w.]+(?:Error|Exception|OutOfResources))"
 _LEADING = re.compile(rf"^(?:Exception|Error|ERROR|error|Failed|.{{0,60}}(?:exception|error|failed(?: with)?)): ?{_NAMES}")
 
@@ -209,7 +212,7 @@ class _Scan:
 
     def _failure(self, trace: Trace | None, told: Entry, kind: str) -> Failure:
         frames = tuple(trace.frames) if trace else ()
-        if kind == "other" and any("multiprocessing/shared_memory" in frame.file.replace("\\", "/") for frame in frames[-3:]):
+        if kind == "other" and _in_host_memory(frames):
             kind = "host_shared_memory"
         stage = stage_of(frames, frozenset(trace.functions) if trace else frozenset(), self.progress.stage)
         made = Failure(kind, told.number, told.text[:_MESSAGE], told.process, stage, frames, before=tuple(self.before))
@@ -226,6 +229,11 @@ class _Scan:
     def _reconsider(self, trace: Trace, failure: Failure) -> None:
         if not trace.soft:
             self.verdict.reconsider(failure)
+
+
+def _in_host_memory(frames: Sequence[Frame]) -> bool:
+    """Whether an error was raised where Python makes or opens host shared memory and its semaphores."""
+    return any(_HOST_MEMORY.search(frame.file) for frame in frames[-3:])
 
 
 def scan(stream: Source) -> Diagnosis:
