@@ -1,5 +1,6 @@
 """A headless Chromium for the tests of pages; skips, with the reason, where there is none."""
 
+import atexit
 import shutil
 import tempfile
 
@@ -17,12 +18,14 @@ def start(width=1200, height=900, dark=False):
     from selenium.webdriver.chrome.options import Options
     from selenium.webdriver.chrome.service import Service
 
+    profile = tempfile.mkdtemp(prefix="smem-lint-browser-")
+    atexit.register(shutil.rmtree, profile, ignore_errors=True)
     options = Options()
     options.binary_location = browser
     for flag in (
         "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
         "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", f"--window-size={width},{height}",
-        f"--user-data-dir={tempfile.mkdtemp(prefix='smem-lint-browser-')}",
+        f"--user-data-dir={profile}",
     ):  # fmt: skip
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
