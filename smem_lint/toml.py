@@ -16,4 +16,5 @@ TOMLError = tomllib.TOMLDecodeError
 
 def load_toml(path: Path) -> dict[str, Any]:
     """The tables of a TOML file; raises OSError, TOMLError or UnicodeDecodeError."""
-    return tomllib.loads(path.read_text("utf8"))
+    loaded: dict[str, Any] = tomllib.loads(path.read_text("utf8"))
+    return loaded

@@ -16,7 +16,7 @@ _FLOAT_BITS = {
 class Interned:
     """Base of values that exist once for each tuple of their fields: identity is equality, and hashing is free."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
     _table: ClassVar[dict[Any, Any]] = {}
 
     @classmethod
