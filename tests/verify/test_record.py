@@ -229,3 +229,39 @@ def test_what_was_recorded_is_accepted_by_the_compiler(place, capfd):
     place("main()", "--no-gpu")
     assert main(["verify", "launches.jsonl", "--engine", "compiler", "--no-cache", "-j", "1"]) == 0
     assert "5 specializations of 2 kernels" in capfd.readouterr().out
+
+
+DRIVER = """
+import sys
+sys.path.insert(0, {recorder!r})
+from smem_lint_stand_in import Driver
+
+launched = []
+
+class Real(Driver):
+    def __init__(self):
+        super().__init__({{"capability": 120, "optin": 101376, "per_sm": 102400, "name": "a GPU"}})
+        self.utils.load_binary = lambda *_: (0, 1, 32, 0, 1024)
+        self.launcher_cls = lambda *_, **__: lambda *given: launched.append(given)
+
+    def get_benchmarker(self):
+        def bench(call, quantiles):
+            call()
+            return [1.0, 1.0, 1.0]
+        return bench
+
+triton.runtime.driver.set_active(Real())
+main("cpu"); main("cpu")
+print(len(launched), tuned.best_config, file=sys.stderr)
+"""
+
+
+def test_on_a_gpu_the_program_runs_as_it_would(place, capfd):
+    """A driver of the program's own stands for the GPU; Triton compiles. Two kept configs are timed, one is launched twice."""
+    from smem_lint.verify import recording
+
+    recorder = str(recording.__file__).replace("recording.py", "recorder")
+    code, records, said = place(DRIVER.format(recorder=recorder))
+    assert code == 0 and "10 B: 64, num_warps: 4, num_ctas: 1, num_stages: 2" in said
+    assert "5 records of 2 kernels" in said and ", 0 errors" in said
+    assert [one["autotune"]["kept"] for one in records[:4]] == [True, True, False, False] and records[4]["kernel"] == "plain"
