@@ -27,7 +27,7 @@ _FATAL = re.compile("|".join((
     r"NVRM: Xid", r"panicked at",
     r".{0,200}Assertion .{0,300}failed", r".{0,200}NCCL WARN .{0,80}(?:shared memory|posix_fallocate|Cuda failure)",
     r".{0,80}out of resource: ", r"RuntimeError:", r"Exception: ", r"Floating point exception", r"Illegal instruction", r"=+ Invalid __",
-    r"nvcc fatal",
+    r"nvcc fatal", r"Failed: Cuda error", r"[\w./-]{1,80}: error: ", r".{0,60}: command not found", r"docker: Error response",
 )))  # fmt: skip
 _TROUBLE = re.compile(r"(?i)fail|error|exception|could ?n.t|could not|unable|cannot|can't|invalid|not found")
 _HOST_MEMORY = re.compile(r"multiprocessing[/\\](?:shared_memory|synchronize)\.py")
@@ -159,7 +159,7 @@ class _Scan:
         if is_exception(text, inside=False) and not signs.is_noise(told.text):
             self._free(trace, told._replace(text=text))
             return True
-        if _FATAL.match(text) and not (signs.is_noise(text) or self._noise(told) or signs.is_echo(text)):
+        if _FATAL.match(text) and not (signs.is_noise(text) or self._noise(told) or signs.is_echo(text) or signs.is_shutdown(text)):
             self._fatal(trace, told)
             return True
         return False
@@ -173,8 +173,8 @@ class _Scan:
 
     def _fatal(self, trace: Trace, told: Entry) -> None:
         failure = self._failure(None, told, kinds.kind_of(told.text))
-        trace.chain, trace.open, trace.more = failure, failure, _MORE
-        self.verdict.offer(failure)
+        trace.chain, trace.open, trace.more, trace.soft = failure, failure, _MORE, self._warned(told)
+        self.verdict.offer(failure, trace.soft)
 
     def _plain(self, trace: Trace, told: Entry) -> None:
         text = told.text

@@ -17,6 +17,8 @@ class Verdict:
         self.accepted: Failure | None = None
         self.pending: Failure | None = None
         self.soft: Failure | None = None
+        self.caught: Failure | None = None
+        self.confirmed = False
         self.weak: Failure | None = None
         self.echo: Failure | None = None
         self.doomed = False
@@ -25,6 +27,8 @@ class Verdict:
 
     def offer(self, failure: Failure, soft: bool = False) -> None:
         """``soft``: a warning came just before it, so that it may have been caught."""
+        if self.accepted:
+            self.confirmed = True
         if self.accepted or self.stopping:
             return
         if soft:
@@ -48,6 +52,7 @@ class Verdict:
 
     def doubt(self, failure: Failure) -> None:
         """An error line without an exception: only what the log has nothing better to say."""
+        self.confirmed = self.accepted is not None
         if not self.stopping and (self.weak is None or (self.weak.kind == "other" and failure.kind != "other")):
             self.weak = failure
 
@@ -55,12 +60,18 @@ class Verdict:
         if self.stopping:
             return
         self.echo = self.echo or failure
+        self.confirmed = self.accepted is not None
         if doom:
             self.doomed = True
-            self.accepted = self.accepted or self.pending
+            self.accepted = self.accepted or self.pending or self.caught
 
     def healthy(self) -> None:
-        if not self.doomed:
+        if self.doomed:
+            return
+        if self.accepted and not self.accepted.frames and not self.confirmed:
+            # A line that nothing followed, neither a stack nor another error, and the server works: it had been caught.
+            self.caught, self.accepted = self.accepted, None
+        if not self.confirmed:
             self.pending = self.soft = self.weak = self.echo = None
 
     def came_further(self, process: str) -> None:
