@@ -12,9 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smem_lint.host.autotune import Autotune, heuristics_of, prunes_to_fit
-from smem_lint.host.config import Config, Missing, json_value, short_name
+from smem_lint.host.config import Config, Guard, Missing, json_value, short_name
 from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.expressions import item
+from smem_lint.host.guards import byte_guard
 from smem_lint.host.kernel_facts import KernelFacts, facts_of
 from smem_lint.host.limits import Abandoned, Raised, TooMuch, Undecided
 from smem_lint.host.outside import bits
@@ -73,38 +74,44 @@ def configs_of_launch(run: Evaluation, launch: Launch, profile: Profile, autotun
     made = [shared.config(entry, place, len(entries), autotune) for place, entry in enumerate(entries)]
     if autotune is not None and prunes_to_fit(run.program, autotune):
         return [replace(config, prunes_to_fit=True) for config in made]
-    kept = kept_configs(run, launch, facts, autotune) if autotune is not None else None
+    kept, guard = kept_configs(run, launch, facts, autotune) if autotune is not None else (None, None)
     if kept is None:
         return made
     return [
-        config if any(entry is one for one in kept) else replace(config, pruned=True) for config, entry in zip(made, entries, strict=True)
+        replace(config, pruned=not any(entry is one for one in kept), guard=guard) for config, entry in zip(made, entries, strict=True)
     ]
 
 
-def kept_configs(run: Evaluation, launch: Launch, facts: KernelFacts, autotune: Autotune) -> list[Any] | None:
+def kept_configs(
+    run: Evaluation, launch: Launch, facts: KernelFacts, autotune: Autotune
+) -> tuple[list[Any] | None, Guard | None]:
     """The entries that the kernel's own early pruning keeps for this launch; None where there is none, or it is not known.
 
+    With it the test of bytes that it holds, which is not ``alone`` where sizes were only supposed; None where it has none.
     Triton 3.8.0, ``runtime/autotuner.py``: the function gets the list, the positional arguments by name, and the rest.
     """
     if autotune.prune is None or not autotune.configs:
-        return None
+        return None, None
     run.path.frozen += 1
     supposed = _suppose_large(run, (*launch.args, *launch.kwargs.values()))
     try:
         table = run.definite(run.expr(autotune.prune, autotune.kernel.scope))
         function = table.get("early_config_prune") if isinstance(table, dict) else None
         if function is None:
-            return None
+            return None, None
         named = {name: run.path.settle(value) for name, value in zip(facts.names, launch.args, strict=False)}
         rest = {name: run.path.settle(value) for name, value in launch.kwargs.items()}
         kept = run.definite(run.call(function, (list(autotune.configs), named), rest, None, autotune.kernel.scope))
     except (Undecided, Raised, TooMuch):
-        return None
+        return None, None
     finally:
         run.path.frozen -= 1
         for text in supposed:
             del run.path.values[text]
-    return kept if isinstance(kept, list) and kept else None
+    if not isinstance(kept, list) or not kept:
+        return None, None
+    guard = byte_guard(function.module, function.node) if isinstance(function, Function) else None
+    return kept, replace(guard, alone=False) if guard is not None and supposed else guard
 
 
 def _suppose_large(run: Evaluation, values: tuple[Any, ...]) -> list[str]:

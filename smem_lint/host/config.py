@@ -33,6 +33,21 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
+class Guard:
+    """A hand-written function that prunes by shared memory: where its byte test stands (line and column from 1), and its text.
+
+    ``alone`` says that it prunes for no other reason, so that what it turns away it turns away for its bytes.
+    """
+
+    file: str
+    line: int
+    column: int
+    name: str
+    text: str
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """One entry of an autotune list, the options of one launch on one path, or one entry of a tuned file.
 
@@ -42,6 +57,7 @@ class Config:
     ``assumed`` names the constexprs whose value rests on sizes that a profile gave, not on the host code alone.
     ``device_name`` is the device that a tuned file is named for. ``when`` says under which assumptions the config is
     reached; ``guarded`` that a failure to launch is caught; ``prunes_to_fit`` that its list is given to ``smem_lint.prune`` first.
+    ``guard`` is the list's own pruning by bytes, where it was evaluated: ``pruned`` says what it decided.
     """
 
     file: str
@@ -67,6 +83,7 @@ class Config:
     prunes_to_fit: bool = False
     assumed: tuple[str, ...] = ()
     device_name: str = ""
+    guard: Guard | None = None
 
     def specialization(self, capability: int) -> Specialization | None:
         """What the compiler would be given on a target; None while something is unresolved."""

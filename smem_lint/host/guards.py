@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from functools import cache
 
 from smem_lint.devices import devices
+from smem_lint.host.config import Guard
 from smem_lint.source.modules import SourceModule, jit_kind
 
 _MEMORY = re.compile(r"smem|shared_?mem|shmem|sram|max_shared|optin|opt_in", re.IGNORECASE)
 _CAPABILITY = re.compile(r"capab|compute_cap|\bcc\b|sm_version|sm_arch|cuda_arch|\bmajor\b|device_arch|\bSM\b", re.IGNORECASE)
 _ONE_GENERATION = re.compile(r"hopper|sm_?9\d|sm_?10\d|datacenter", re.IGNORECASE)
 _CAPABILITY_CALLS = re.compile(r"has_device_capability|is_device_capability_at_least|is_sm\d+_or_later")
+_MEMORY_BYTES = rb"(?i:smem|shared|sram|optin|opt_in|1024|<< *10|capab|compute_cap|major|sm_version|sm_arch|cuda_arch|device_arch|_sm\d)"
 _SIZES = re.compile(r"stage|BLOCK|block|tile|config|warps", re.IGNORECASE)
 
 
@@ -66,6 +68,44 @@ def limits() -> dict[int, str]:
         table.setdefault(device.optin, f"the opt-in limit of {device.target}")
         table.setdefault(device.per_sm, f"the shared memory of a multiprocessor of {device.target}")
     return table
+
+
+def may_hold_limits(source: bytes) -> bool:
+    """Whether a file of Triton's or for it can hold what ``hard_coded`` finds: a search in its bytes, no parsing."""
+    return (b"triton" in source or b"gluon" in source) and _may_hold().search(source) is not None
+
+
+@cache
+def _may_hold() -> re.Pattern[bytes]:
+    numbers = "|".join(str(value) for value in limits() if value >= 99_000).encode()
+    return re.compile(_MEMORY_BYTES + b"|" + numbers)
+
+
+def byte_guard(module: SourceModule, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Guard | None:
+    """The test of shared memory in a pruning function, or in what it calls of the same file; None where it prunes by other things."""
+    tests = [node for node in ast.walk(function) if isinstance(node, ast.Compare)]
+    found = next((node for node in tests if _tests_bytes(node, function)), None)
+    if found is None:
+        return None
+    name = function.name if not isinstance(function, ast.Lambda) else "a lambda"
+    mixed = any(isinstance(node, ast.BoolOp) and found in node.values for node in ast.walk(function))
+    return Guard(module.file, found.lineno, found.col_offset + 1, name, ast.unparse(found), alone=len(tests) == 1 and not mixed)
+
+
+def _tests_bytes(node: ast.Compare, function: ast.AST) -> bool:
+    """An order of two values of which one is named for shared memory, is a known limit, or comes from such a one."""
+    if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
+        return False
+    sides = [node.left, node.comparators[0]]
+    if any(_MEMORY.search(ast.unparse(side)) or constant(side) in limits() for side in sides):
+        return True
+    names = {side.id for side in sides if isinstance(side, ast.Name)}
+    return any(
+        isinstance(item, ast.Assign)
+        and any(isinstance(target, ast.Name) and target.id in names for target in item.targets)
+        and (_MEMORY.search(ast.unparse(item.value)) is not None or constant(item.value) in limits())
+        for item in ast.walk(function)
+    )
 
 
 def _comparison(module: SourceModule, node: ast.Compare) -> Iterator[HardCoded]:

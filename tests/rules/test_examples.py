@@ -12,7 +12,7 @@ from smem_lint.rules import built_in
 
 _EXPECTED = re.compile(r"#\s*(\^\s*)?(SMEM\d{3})(?::\s*(\d+))?")
 EXAMPLES = [(rule, example, f"{rule.id}_{place}.py") for rule in built_in() for place, example in enumerate(rule.examples)]
-IMPLEMENTED = ("SMEM001", "SMEM002", "SMEM003", "SMEM004", "SMEM008", "SMEM009", "SMEM010", "SMEM011")
+IMPLEMENTED = ("SMEM001", "SMEM002", "SMEM003", "SMEM004", "SMEM005", "SMEM006", "SMEM008", "SMEM009", "SMEM010", "SMEM011")
 
 
 def expected(code):

@@ -31,6 +31,9 @@ FACTS = {
     "unresolved": {"kernel", "file", "kernel_file", "origin", "guarded", "target", "limit", "per_sm", "capability", "when", "condition",
         "reason", "threshold", "bytes",
     },
+    "guard": {"kernel", "file", "target", "limit", "condition", "bytes", "guard", "pruner", "verdict", "lets_through", "turns_away",
+        "hard_coded",
+    },
     "suppression": {"used", "codes", "reason"},
 }  # fmt: skip
 FACTS["types"] = FACTS["config"] | {"fitting_types", "fitting_bytes", "types"}
