@@ -31,7 +31,7 @@ _WRITERS = "EngineCore|APIServer|ApiServer|Worker|VllmWorker|RayWorker|Ray|DPCoo
 _PROCESS = re.compile(rf"\s*(?:\((?P<named>(?:{_WRITERS})[^()]{{0,80}})\) ?|\[(?P<rank>(?:rank|default|dp|tp)_?\d+)\]: ?)")
 _CRI = re.compile(rf"{_TIME} (?:stdout|stderr) [FP] ")
 _COMPOSE = re.compile(r"[\w./-]{1,60}\s+\| ")
-_SYSLOG = re.compile(rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|{_TIME}) [\w.-]+ [\w./@-]+(?:\[\d+\])?: ")
+_SYSLOG = re.compile(rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|{_TIME}) [\w.-]+ [\w./@-]+(?:\[\d+\]|(?<=kernel)): ")
 _STAMP = re.compile(rf"\[?{_TIME}\]?:? (?=[(\[{{]|{_LEVEL.replace('?P<level>', '?:')}|Traceback|  |\w)")
 _PIPED = re.compile(rf"{_TIME} \| (?!{_LEVEL.replace('?P<level>', '?:')}\s+\|)")
 _SGLANG = re.compile(rf"\[(?:{_TIME})(?: (?:DP|TP|PP|EP)\d[^\]]*)?\](?: {_LEVEL}:?)? ?")
@@ -45,6 +45,7 @@ _LOGGERS = (
     re.compile(rf"(?:{_TIME} )?(?:[\w.]{{1,60}} )?- (?:[\w.]{{1,60}} - )?{_LEVEL} - "),  # a common format
 )
 _GLOG = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
+_KEYED = re.compile(r'\s*"[^"\\]{1,60}"\s*:\s*"')
 _QUOTE = re.compile(r"(?:> )+")
 MILD = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "TRACE"})
 
@@ -74,6 +75,9 @@ def entry(line: Line) -> Entry:
                 text = text[matched.end() :]
                 source = groups.get("source") or groups.get("source2") or source
                 break
+    keyed = _KEYED.match(text) if '"' in text[:4] or text[:1] == " " else None
+    if keyed:
+        text = text[keyed.end() :].rstrip(',"')
     return Entry(line.number, text, process, level, source.rstrip("]"))
 
 

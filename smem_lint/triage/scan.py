@@ -186,7 +186,7 @@ class _Scan:
             return
         if signs.is_echo(text):
             self._echo(told, text)
-        elif told.level and not signs.is_noise(text):
+        elif told.level and not (signs.is_noise(text) or self._noise(told)):
             self.verdict.doubt(self._failure(None, told, kinds.kind_of(text)))
 
     def _sign(self, told: Entry, text: str) -> None:

@@ -45,7 +45,7 @@ class Verdict:
 
     def retract(self, process: str, since: int) -> None:
         """What a process said without a stack, from line ``since`` on, was about a choice that its autotuner gave up."""
-        for name in ("accepted", "pending"):
+        for name in ("accepted", "pending", "weak"):
             held: Failure | None = getattr(self, name)
             if held is not None and held.process == process and held.line >= since and not held.frames:
                 setattr(self, name, None)

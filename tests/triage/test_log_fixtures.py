@@ -1,5 +1,6 @@
 """Every log of ``fixtures/logs`` is classed as its index says: class, stage, first failing line, and the numbers of an overflow."""
 
+import io
 import json
 from pathlib import Path
 
@@ -49,3 +50,34 @@ def test_what_only_repeats_the_failure_is_told():
     ]
     assert diagnosis.failure.before[-1][1].strip().startswith("^")
     assert diagnosis.facts["vllm"] == "0.33.0"
+
+
+HEALTHY = ["healthy-autotuning-ignored", "healthy-tactics", "healthy-warning-traceback", "healthy-bad-requests", "healthy-fallback-errors"]
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_healthy_log_that_ends_early_is_no_failure(name):
+    """Cut after any whole record: what was caught is not taken for a failure because the log stops there."""
+    lines = (LOGS / f"{name}.log").read_bytes().splitlines(keepends=True)
+    for end in range(1, len(lines) + 1):
+        if b"Runtime error" not in lines[end - 1] and b"No valid triton" not in lines[end - 1]:
+            assert scan(io.BytesIO(b"".join(lines[:end]))).kind == "none", end
+
+
+WRAPPERS = {
+    "kubernetes": b"2026-11-20T10:22:01.123456789Z stderr F ",
+    "docker compose": b"vllm-1  | ",
+    "docker timestamps": b"2026-11-20T10:22:01.123456789Z ",
+    "journald": b"Nov 20 10:22:01 gpu-3 vllm[4711]: ",
+    "colour": b"\x1b[0;36m",
+}
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+@pytest.mark.parametrize("expected", INDEX[::4], ids=lambda one: one["file"])
+def test_containers_and_supervisors_change_nothing(wrapper, expected):
+    lines = (LOGS / expected["file"]).read_bytes().split(b"\n")
+    diagnosis = scan(io.BytesIO(b"\r\n".join(WRAPPERS[wrapper] + line for line in lines)))
+    failure = diagnosis.failure
+    told = (diagnosis.kind, failure.stage if failure else "-", failure.line if failure else None)
+    assert told == (expected["class"], expected["stage"], expected["first_error_line"])
