@@ -8,6 +8,7 @@ a parameter annotated with a scalar type has that type.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -169,6 +170,7 @@ class _Shared:
         self.run, self.launch, self.kernel, self.facts, self.profile, self.bound = run, launch, kernel, facts, profile, bound
         self.path = run.path
         self.heuristics = heuristics_of(run.program, kernel)
+        self.tensors = {owner for value in bound.values.values() for owner in _owners(value)}
         self._settled: dict[str, Any] = {}
         self._open: set[str] = set()
         for name, value in bound.options.items():
@@ -415,7 +417,7 @@ class _Shared:
             return False
         if value.low is not None or value.kind not in ("", "if"):
             return False
-        return name in self.facts.pointers
+        return name in self.facts.pointers or (name not in self.facts.annotated and value.text in self.tensors)
 
     def _pointer(self, name: str, value: Any, types: dict[str, str], attrs: dict[str, dict[str, int]]) -> None:
         names = self._names(name, value)
@@ -460,6 +462,15 @@ class _Shared:
         if isinstance(dtype, Symbol):
             self.path.values[dtype.text] = DType(wanted)
         return DType(wanted)
+
+
+def _owners(value: Any) -> Iterator[str]:
+    """The tensors whose sizes and strides a value is made of."""
+    for base in value.bases() if isinstance(value, Symbol) else ():
+        for part in (".stride(", ".shape"):
+            owner, found, _ = base.text.partition(part)
+            if found:
+                yield owner
 
 
 def _all_numbers(value: Any) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from smem_lint.host.kernel_types import integer_pointers
 from smem_lint.host.values import Kernel
-from smem_lint.source.modules import dotted_name
+from smem_lint.source.modules import Definition, SourceModule, dotted_name
 
+_CALLEES = 3
+_KEPT = 256
 _ANNOTATED = re.compile(r"\b(?:tl\.|gl\.|triton\.language\.)?(u?int(?:1|8|16|32|64)|float(?:16|32|64)|bfloat16)\b")
 _ANNOTATED_TYPE = {
     "int1": "u1", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32",
@@ -43,11 +44,20 @@ class KernelFacts:
 
 def facts_of(kernel: Kernel) -> KernelFacts:
     """The facts of a kernel, kept by its syntax tree."""
-    return _facts(kernel.node)
+    known = _known_facts.get(kernel.node)
+    if known is None:
+        if len(_known_facts) >= _KEPT:
+            _known_facts.clear()
+        known = _known_facts[kernel.node] = _facts(kernel.node, kernel.module)
+    return known
 
 
-@lru_cache(maxsize=256)
-def _facts(node: ast.FunctionDef) -> KernelFacts:
+_known_facts: dict[ast.FunctionDef, KernelFacts] = {}
+_known_pointers: dict[tuple[ast.FunctionDef, int], frozenset[str]] = {}
+"""By syntax tree alone: a module in the key would keep all of its text and trees."""
+
+
+def _facts(node: ast.FunctionDef, module: SourceModule) -> KernelFacts:
     parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     constexprs, annotated = set(), {}
     for parameter in parameters:
@@ -62,7 +72,7 @@ def _facts(node: ast.FunctionDef) -> KernelFacts:
     names = tuple(parameter.arg for parameter in parameters)
     unspecialized, unaligned = _jit_options(node, names)
     return KernelFacts(
-        names, frozenset(constexprs), annotated, defaults, _pointers(node, frozenset(names)), _tested_for_none(node), _expects_fp8(node),
+        names, frozenset(constexprs), annotated, defaults, _pointers(node, module), _tested_for_none(node), _expects_fp8(node),
         unspecialized, unaligned, integer_pointers(node, names),
     )  # fmt: skip
 
@@ -86,8 +96,14 @@ def _jit_options(node: ast.FunctionDef, names: tuple[str, ...]) -> tuple[frozens
     return found.get("do_not_specialize", frozenset()), found.get("do_not_specialize_on_alignment", frozenset())
 
 
-def _pointers(node: ast.FunctionDef, names: frozenset[str]) -> frozenset[str]:
-    """Parameters that an address is built on: the first addend of what is loaded from or stored to, through assignments."""
+def _pointers(node: ast.FunctionDef, module: SourceModule, depth: int = 0) -> frozenset[str]:
+    """Parameters that an address is built on: the first addend of what is loaded from or stored to, through assignments.
+
+    Functions that the kernel hands an address to are looked into as well.
+    """
+    if (node, depth) in _known_pointers:
+        return _known_pointers[node, depth]
+    names = frozenset(parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
     heads: dict[str, set[str]] = {name: {name} for name in names}
     found: set[str] = set()
     for statement in ast.walk(node):
@@ -100,10 +116,34 @@ def _pointers(node: ast.FunctionDef, names: frozenset[str]) -> frozenset[str]:
             address = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg in ("pointer", "base")), None)
             if address is not None:
                 found |= _head(address, heads)
+        elif isinstance(call, ast.Call) and depth < _CALLEES:
+            for handed in _handed_on(call, module, depth):
+                found |= _head(handed, heads)
         elif isinstance(call, ast.Attribute) and call.attr == "element_ty" and isinstance(call.value, ast.Attribute):
             owner = call.value.value
             found |= {owner.id} if isinstance(owner, ast.Name) and owner.id in names else set()
-    return frozenset(found & names) | frozenset(name for name in names if name.endswith(("_ptr", "_ptrs")))
+    if len(_known_pointers) >= 4 * _KEPT:
+        _known_pointers.clear()
+    _known_pointers[node, depth] = frozenset(found & names) | frozenset(name for name in names if name.endswith(("_ptr", "_ptrs")))
+    return _known_pointers[node, depth]
+
+
+def _handed_on(call: ast.Call, module: SourceModule, depth: int) -> Iterator[ast.expr]:
+    """The arguments of a call of another jit function that this one takes for addresses."""
+    dotted = dotted_name(call.func)
+    meaning = module.repository.resolve(module, dotted) if dotted and not dotted.startswith(("tl.", "gl.")) else None
+    if not isinstance(meaning, Definition) or not isinstance(meaning.node, ast.FunctionDef):
+        return
+    callee = meaning.node
+    pointers = _pointers(callee, meaning.module, depth + 1)
+    for parameter, argument in zip((*callee.args.posonlyargs, *callee.args.args), call.args, strict=False):
+        if isinstance(argument, ast.Starred):
+            break
+        if parameter.arg in pointers:
+            yield argument
+    for keyword in call.keywords:
+        if keyword.arg in pointers:
+            yield keyword.value
 
 
 def _head(expression: ast.expr, heads: dict[str, set[str]]) -> set[str]:

@@ -22,11 +22,15 @@ class BadProfile(ValueError):
 
 @dataclass(frozen=True)
 class Group:
-    """Roles that vary together. ``scenarios`` are labels with a value for each role that they fix."""
+    """Roles that vary together. ``scenarios`` are labels with a value for each role that they fix.
+
+    ``together`` are names that mean a role only where all of them are in use: a K beside a V.
+    """
 
     name: str
     roles: tuple[tuple[str, re.Pattern[str]], ...]
     scenarios: tuple[tuple[str, Mapping[str, Any]], ...]
+    together: frozenset[str] = frozenset()
 
     _known: dict[str, str | None] = field(default_factory=dict, repr=False, compare=False)
 
@@ -41,6 +45,12 @@ class Group:
             if found is not None:
                 return found
         return None
+
+
+    def meant(self, path: Path, names: Iterable[str]) -> list[str]:
+        """The names without those that stand alone on this path but mean something only together."""
+        used = {name for key, found in path.notes.items() if key.startswith("names of ") for name in found} | set(names)
+        return [name for name in names if name not in self.together or self.together <= used]
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,7 @@ class Profile:
                 return True
         domain = path.domains.get(symbol.text)
         for group in self.groups:
-            role = group.role(names)
+            role = group.role(names if group.together.isdisjoint(names) else group.meant(path, names))
             if role is not None and self._take(path, symbol, group, role, domain):
                 return True
         if domain is not None and 0 < len(domain) <= 16:
@@ -145,7 +155,7 @@ def _build(table: Mapping[str, Any], base: Profile | None) -> Profile:
     groups = {group.name: group for group in (base.groups if base else ())}
     for row in table.get("group", ()):
         roles = tuple((role, _any(patterns)) for role, patterns in row["roles"].items())
-        groups[row["name"]] = Group(row["name"], roles, tuple((s["label"], s["values"]) for s in row["scenario"]))
+        groups[row["name"]] = Group(row["name"], roles, tuple((s["label"], s["values"]) for s in row["scenario"]), frozenset(row.get("together", ())))
     pointers = tuple((_any(row["names"]), DType(row["dtype"])) for row in table.get("pointer", ()))
     scalars = tuple((_any(row["names"]), row["type"]) for row in table.get("scalar", ()))
     cache_table = table.get("kv_cache")
