@@ -13,6 +13,9 @@ from smem_lint.check import Judged
 from smem_lint.source.modules import Repository
 
 _ALIKE = 0.75
+_FAR = 6
+_MOST_PAIRS = 250_000
+_OPTIONS = ("num_warps", "num_stages", "num_ctas", "maxnreg")
 Place = tuple[str, str]
 """A kernel: its file and its name."""
 
@@ -34,7 +37,7 @@ class Tree:
 class Row:
     """One config on one target. ``before`` or ``after`` is None where the other tree has no such config.
 
-    ``facts`` are the arguments and options that differ between the kernel's configs, ``changed`` the options that differ between the
+    ``facts`` are the arguments and options that differ between the kernel's configs, ``changed`` those that differ between the
     trees.
     """
 
@@ -202,7 +205,7 @@ def _facts(one: Judged, names: Collection[str]) -> dict[str, Any]:
 def _options(one: Judged) -> dict[str, Any]:
     specialization = one.specialization
     assert specialization is not None
-    return {name: getattr(specialization, name) for name in ("num_warps", "num_stages", "num_ctas", "maxnreg")}
+    return {name: getattr(specialization, name) for name in _OPTIONS}
 
 
 def _varying(judged: Sequence[Judged], names: Collection[str]) -> frozenset[str]:
@@ -215,46 +218,61 @@ def _varying(judged: Sequence[Judged], names: Collection[str]) -> frozenset[str]
 
 
 def _rows(old: Sequence[Judged], new: Sequence[Judged], names: Collection[str], varying: Collection[str]) -> Iterator[Row]:
-    """Configs of one kernel on one target: first those with the same key, then those that differ in options alone, then the rest."""
+    """Configs of one kernel on one target: first those that are the same, then those that are each other's nearest, then the rest."""
 
     def whole(one: Judged) -> str:
         attrs = {name: dict(facts) for name, facts in one.config.attrs.items() if name in names}
         return json.dumps([_facts(one, names), _options(one), attrs], sort_keys=True, default=repr)
 
-    def loosely(one: Judged) -> str:
-        return json.dumps([one.config.origin, _facts(one, names)], sort_keys=True, default=repr)
-
     before, after = ({whole(one): one for one in reversed(side)} for side in (old, new))
     both = [key for key in after if key in before]
     yield from (_row(before[key], after[key], names, varying) for key in both)
-    gone = _grouped((one for key, one in before.items() if key not in after), loosely)
-    come = _grouped((one for key, one in after.items() if key not in before), loosely)
-    for key in dict.fromkeys((*come, *gone)):
-        lost, found = gone.get(key, []), come.get(key, [])
-        if len(lost) == len(found) == 1:
-            yield _row(lost[0], found[0], names, varying)
-        else:
-            yield from (_row(None, one, names, varying) for one in found)
-            yield from (_row(one, None, names, varying) for one in lost)
+    gone = [one for key, one in before.items() if key not in after]
+    come = [one for key, one in after.items() if key not in before]
+    pairs = _nearest(gone, come, names)
+    yield from (_row(gone[at], come[to], names, varying) for at, to in pairs.items())
+    yield from (_row(None, one, names, varying) for to, one in enumerate(come) if to not in pairs.values())
+    yield from (_row(one, None, names, varying) for at, one in enumerate(gone) if at not in pairs)
 
 
-def _grouped(judged: Iterable[Judged], key: Callable[[Judged], str]) -> dict[str, list[Judged]]:
-    found: dict[str, list[Judged]] = {}
-    for one in judged:
-        found.setdefault(key(one), []).append(one)
+def _nearest(gone: Sequence[Judged], come: Sequence[Judged], names: Collection[str]) -> dict[int, int]:
+    """Configs of the same types that differ from each other in less than from any other, by place; options differ lightly."""
+    if len(gone) * len(come) > _MOST_PAIRS:
+        return {}
+    facts = [[{**_facts(one, names), **_options(one)} for one in side] for side in (gone, come)]
+    apart = [
+        [_distance(one, other, was, now) for other, now in zip(come, facts[1], strict=True)]
+        for one, was in zip(gone, facts[0], strict=True)
+    ]
+    found: dict[int, int] = {}
+    for at, distances in enumerate(apart):
+        to = _least(distances)
+        if to is not None and distances[to] <= _FAR and _least([row[to] for row in apart]) == at:
+            found[at] = to
     return found
+
+
+def _distance(one: Judged, other: Judged, was: Mapping[str, Any], now: Mapping[str, Any]) -> int:
+    if one.config.origin != other.config.origin or one.config.types != other.config.types:
+        return _FAR + 1
+    return sum((1 if name in _OPTIONS else 2) for name in now if was.get(name) != now[name])
+
+
+def _least(distances: Sequence[int]) -> int | None:
+    """The place of the least of some distances; None where there are two."""
+    least = min(distances, default=0)
+    return distances.index(least) if distances.count(least) == 1 else None
 
 
 def _row(before: Judged | None, after: Judged | None, names: Collection[str], varying: Collection[str]) -> Row:
     shown = after or before
     assert shown is not None
     changed: list[str] = []
-    options = _options(shown)
+    told = {**_facts(shown, names), **_options(shown)}
     if before is not None and after is not None:
-        was = _options(before)
-        changed = [f"{name} {was[name]} → {value}" for name, value in options.items() if was[name] != value]
-        options = {name: value for name, value in options.items() if was[name] == value}
-    told = {**_facts(shown, names), **options}
+        was = {**_facts(before, names), **_options(before)}
+        changed = [f"{name} {_spelled(was.get(name))} → {_spelled(value)}" for name, value in told.items() if was.get(name) != value]
+        told = {name: value for name, value in told.items() if was.get(name) == value}
     facts = tuple(f"{name}={_spelled(value)}" for name, value in told.items() if name in varying)
     return Row(shown.device.target, shown.device.optin, facts, before, after, tuple(changed))
 

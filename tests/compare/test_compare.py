@@ -84,9 +84,17 @@ def test_a_new_overflow_ends_with_1(compare):
     assert compare({"stages": 4}, {"stages": 5})[0] == 0, "what overflowed before is not new"
 
 
-def test_a_config_appears_and_another_goes(compare):
+def test_a_block_that_changed_is_the_same_config(compare):
     code, found = compare({"block": 16}, {"block": 64})
-    assert code == 1 and sorted(rows(found), key=repr) == [(32_768, None, [], False), (None, 131_072, [], True)]
+    assert code == 1 and rows(found) == [(32_768, 131_072, ["BLOCK 16 → 64"], True)]
+
+
+def test_configs_appear_and_disappear(compare):
+    more = "\n\ndef again(x):\n    kernel[(1,)](x, BLOCK=64, num_stages=2)\n"
+    code, found = compare({}, {"extra": more})
+    assert code == 1 and rows(found) == [(65_536, 65_536, [], False), (None, 131_072, [], True)]
+    code, found = compare({"extra": more}, {})
+    assert code == 0 and rows(found) == [(65_536, 65_536, [], False), (131_072, None, [], False)]
 
 
 def test_a_parameter_more_does_not_make_another_config(compare):
