@@ -23,12 +23,15 @@ from smem_lint.tile.frontend import build
 from smem_lint.tile.garbage import GarbageKept
 from smem_lint.tile.ir import Module
 from smem_lint.tile.unsupported import KernelError, Unsupported
+from smem_lint.tile.versions import exact_versions
 
 NAME = "model"
-MODELLED = ((3, 8),)
+MODELLED = exact_versions()
 """The Triton versions for which estimates may be called exact, ascending."""
 
 _KEPT = 4
+_CACHED_SOURCE_BYTES = 1_000_000
+"""Source text that trees are kept for: specializations come kernel by kernel, and a tree takes up to 40 times its text."""
 
 Watcher = Callable[[str, Module], None]
 
@@ -45,7 +48,7 @@ class ModelEngine:
     _shared: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.repository = Repository([Path(root) for root in self.roots])
+        self.repository = Repository([Path(root) for root in self.roots], cached_bytes=_CACHED_SOURCE_BYTES)
         self._version = version_of(self.version)
 
     def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
@@ -74,7 +77,7 @@ class ModelEngine:
         total, buffers = allocation.total, reported(allocation)
         loops = tuple(Loop(*one) for one in allocation.loops)
         if self._version not in MODELLED:
-            reason = f"Triton {_spelled(self._version)} is not modelled; this is what {_spelled(MODELLED[-1])} asks for"
+            reason = f"Triton {_spelled(self._version)} is modelled in part; this is what it is thought to ask for"
             wide = bounded(self.front_end(specialization), specialization, reason)
             seconds = time.perf_counter() - started
             return replace(wide, bytes=total, upper=max(total, wide.upper or 0), buffers=buffers, seconds=seconds, loops=loops)

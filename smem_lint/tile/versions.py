@@ -1,14 +1,19 @@
 """What Triton decided differently from version to version: one record of named decisions each, which the passes consult.
 
-Facts: the branches release/3.5.x to release/3.8.x of Triton, file by file as the field says. A field's default is what 3.8 does.
+The table is ``triton_versions.toml``. Facts: the branches release/3.5.x to release/3.8.x of Triton, file by file as the field says.
+A field's default is what 3.8 does.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+
+from smem_lint.toml import load_toml
 
 Version = tuple[int, int]
+_TABLE = Path(__file__).parent.with_name("triton_versions.toml")
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,8 @@ class Decisions:
     """The front end makes ``0 - x`` of a float's unary minus (python/triton/language/semantic.py)."""
     dots_make_floats: bool = False
     """``tl.dot`` makes fp32 of its operands unless told otherwise, else what its accumulator is (the same file)."""
+    wide_dots_only: bool = False
+    """K of a dot is at least 16 of anything wider than a byte, else 8 of 32 bits and 4 of 64 (third_party/nvidia/backend/compiler.py)."""
     reshape_keeps_facts: bool = True
     """Axis facts survive a reshape (``ReshapeOpAxisInfoVisitor``, lib/Analysis/AxisInfo.cpp)."""
     sums_minding_runs: bool = True
@@ -55,21 +62,35 @@ class Decisions:
     """``prefetch`` runs for every target, else below sm_90 (third_party/nvidia/backend/compiler.py)."""
 
 
-_3_8 = Decisions()
-_3_7 = replace(
-    _3_8, negation_subtracts=True, dots_make_floats=True, reshape_keeps_facts=False, selections_minding_runs=False, constants_unsigned=True,
-    atomics_have_widths=False, reordered_views_keep_layouts=False, sums_of_products_are_ieee=False, one_consumer_chip=True,
-    any_join_widens=True, counts_growth=False, gathers_are_loads=False, prefetches_everywhere=True,
-)  # fmt: skip
-_3_6 = replace(
-    _3_7, sums_minding_runs=False, assumes_best_of_branches=True, first_dimension_first=True, output_stops_pipelining=False,
-    hoisting_must_pay=False, slices_merge_late=True,
-)  # fmt: skip
-_BY_VERSION: dict[Version, Decisions] = {(3, 5): _3_6, (3, 6): _3_6, (3, 7): _3_7, (3, 8): _3_8, (3, 9): _3_8}
+@dataclass(frozen=True)
+class TritonVersion:
+    """A version and what it decides; ``exact`` where estimates for it may be called exact; ``torch``: releases that ask for it."""
+
+    version: Version
+    exact: bool
+    torch: tuple[str, ...]
+    source: str
+    decisions: Decisions
+
+
+@cache
+def triton_versions() -> tuple[TritonVersion, ...]:
+    """Every version in the table, ascending. Decisions that the table does not mention are those of 3.8."""
+    found = []
+    for entry in load_toml(_TABLE)["triton"]:
+        major, minor = map(int, entry["version"].split("."))
+        chosen = Decisions(**entry.get("decisions", {}))
+        found.append(TritonVersion((major, minor), entry["exact"], tuple(entry.get("torch", ())), entry["source"], chosen))
+    return tuple(sorted(found, key=lambda one: one.version))
+
+
+def exact_versions() -> tuple[Version, ...]:
+    """The versions for which estimates may be called exact, ascending."""
+    return tuple(one.version for one in triton_versions() if one.exact)
 
 
 @cache
 def decisions(version: Version) -> Decisions:
-    """The decisions of a version; of the nearest that is known for any other."""
-    known = max((one for one in _BY_VERSION if one <= version), default=min(_BY_VERSION))
-    return _BY_VERSION[known]
+    """The decisions of a version; of the newest that is not newer for one that the table lacks, or of the oldest."""
+    known = triton_versions()
+    return max((one for one in known if one.version <= version), key=lambda one: one.version, default=known[0]).decisions

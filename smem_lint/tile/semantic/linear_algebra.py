@@ -31,7 +31,8 @@ def _check_operands(ctx: Context, a: Handle, b: Handle) -> None:
 
 
 def _check_smallest(ctx: Context, a: Handle, b: Handle) -> None:
-    smallest = _SMALLEST_K[a.dtype.primitive_bitwidth]
+    bits: int = a.dtype.primitive_bitwidth
+    smallest = _SMALLEST_K[min(bits, 16) if ctx.options.decisions.wide_dots_only else bits]
     if a.shape[-1] < smallest:
         raise fail(ctx, f"input shapes should have M >= 1, N >= 1 and K >= {smallest}, got K = {a.shape[-1]}")
 
