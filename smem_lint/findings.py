@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any
 
 from smem_lint.engines import Buffer, Estimate
@@ -84,7 +85,15 @@ class Finding:
     @property
     def fingerprint(self) -> str:
         """Identifies the finding by content, so that it survives lines that move."""
-        told = (self.file, self.rule, self.kernel, self.target, self.source_line.strip(), sorted(self.config.get("types", {}).items()))
+        return self._hashed(self.file)
+
+    @property
+    def content(self) -> str:
+        """As ``fingerprint``, whatever folder the file lies in and wherever ``check`` is started."""
+        return self._hashed(PurePosixPath(self.file).name)
+
+    def _hashed(self, file: str) -> str:
+        told = (file, self.rule, self.kernel, self.target, self.source_line.strip(), sorted(self.config.get("types", {}).items()))
         return hashlib.sha256(repr((told, self.bytes)).encode()).hexdigest()[:16]
 
     def to_json(self) -> dict[str, Any]:

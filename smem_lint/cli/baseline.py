@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -36,16 +38,28 @@ def to_text(findings: list[Finding]) -> str:
 
 
 def _entry(one: Finding) -> dict[str, Any]:
-    return {"fingerprint": one.fingerprint, "rule": one.rule, "file": one.file, "line": one.line, "message": one.message}
+    return {"fingerprint": one.content, "rule": one.rule, "file": one.file, "line": one.line, "message": one.message}
 
 
-def read_baseline(path: Path) -> set[str]:
-    """The fingerprints that a baseline holds; raises UsageError."""
+def not_in(known: Counter[str], findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that a baseline does not hold; one that it holds once stands for one finding, not for its later copies."""
+    left = Counter(known)
+    new = []
+    for one in findings:
+        if left[one.content] > 0:
+            left[one.content] -= 1
+        else:
+            new.append(one)
+    return new
+
+
+def read_baseline(path: Path) -> Counter[str]:
+    """The fingerprints that a baseline holds, and how often; raises UsageError."""
     try:
         table: Any = json.loads(path.read_text("utf8"))
         if table["version"] != VERSION:
             raise ValueError(f"version {table['version']!r} is not {VERSION}")
-        return {str(one["fingerprint"]) for one in table["findings"]}
+        return Counter(str(one["fingerprint"]) for one in table["findings"])
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:

@@ -147,11 +147,11 @@ class Lint:
         kept += self._unused(silencers, used)
         report.findings = sorted(kept, key=lambda one: (one.file, one.line, one.column, one.rule, one.target, one.bytes or 0))
         if self.settings.baseline and not whole:
-            from smem_lint.cli.baseline import read_baseline
+            from smem_lint.cli.baseline import not_in, read_baseline
 
-            known = read_baseline(Path(self.settings.baseline))
-            report.statistics["in_baseline"] = sum(one.fingerprint in known for one in report.findings)
-            report.findings = [one for one in report.findings if one.fingerprint not in known]
+            new = not_in(read_baseline(Path(self.settings.baseline)), report.findings)
+            report.statistics["in_baseline"] = len(report.findings) - len(new)
+            report.findings = new
 
     def _suppressions(self, file: str) -> tuple[Suppression, ...]:
         for root in self.roots:
