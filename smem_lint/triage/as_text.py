@@ -61,10 +61,12 @@ def _search(failure: Failure, search: Search) -> Iterator[str]:
         gaps = f"; {search.unresolved} could not be resolved" if search.unresolved else ""
         yield f"  no config asks for exactly {failure.required:,} bytes ({search.tried} tried{nearest}{gaps})"
         return
-    for match in search.matches[:3]:
-        yield from _match(match)
-    if len(search.matches) > 3:
-        yield f"  and {len(search.matches) - 3} more that ask for the same"
+    first = search.matches[0]
+    yield from _match(first)
+    for other in search.matches[1:4]:
+        yield f"  and {other.config.file}:{other.config.line} with {_difference(first, other)}"
+    if len(search.matches) > 4:
+        yield f"  and {len(search.matches) - 4} more that ask for the same"
     if not search.changes:
         yield "  no smaller num_stages or block size was found to fit"
 
@@ -77,6 +79,14 @@ def _match(match: Match) -> Iterator[str]:
     yield f"    num_stages={one.num_stages}, num_warps={one.num_warps}, {values}"
     yield f"    {types}{' (assumed: ' + ', '.join(match.changed) + ')' if match.changed else ''}"
     yield from (f"    when {condition}" for condition in config.when)
+
+
+def _difference(one: Match, other: Match) -> str:
+    before, after = one.specialization, other.specialization
+    told = [f"{name}={value}" for name, value in after.constexprs.items() if before.constexprs.get(name) != value]
+    told += [f"{name}: {kind}" for name, kind in after.signature.items() if before.signature.get(name) != kind]
+    told += [f"{name}={getattr(after, name)}" for name in ("num_stages", "num_warps") if getattr(before, name) != getattr(after, name)]
+    return ", ".join(told[:6]) or "the same values"
 
 
 def _plain(text: str) -> str:
