@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from smem_lint.source.bindings import Binding, FunctionEntry, FunctionNode, bindings_of, functions_of
 from smem_lint.source.reading import Problem, Unreadable, parse, read
@@ -134,7 +134,8 @@ class Repository:
     """Files under some roots, parsed when asked for. Trees are dropped, least recently used first, to bound memory.
 
     ``problems`` collects one message for each file that could not be read. ``edited`` holds what files are taken to contain
-    in place of what stands on the disk.
+    in place of what stands on the disk. ``derived`` is for what others work out from the trees and hold on to them with; it is
+    emptied whenever as much text has been read anew as trees are kept for.
     """
 
     def __init__(
@@ -143,8 +144,10 @@ class Repository:
         self.edited = dict(edited or {})
         self.roots = tuple(dict.fromkeys(Path(root).resolve() for root in roots))
         self.problems: dict[str, Problem] = {}
+        self.derived: dict[Any, Any] = {}
         self._cached_bytes = cached_bytes
         self._held_bytes = 0
+        self._read_bytes = 0
         self._modules: OrderedDict[Path, SourceModule] = OrderedDict()
         self._located: dict[tuple[Path, str], Path | None] = {}
         self._bases: dict[Path, Path] = {}
@@ -182,6 +185,10 @@ class Repository:
         module = SourceModule(self, file, path, base, _dotted(path, base), source, tree)
         self._modules[path] = module
         self._held_bytes += len(source)
+        self._read_bytes += len(source)
+        if self._read_bytes > self._cached_bytes:
+            self.derived.clear()
+            self._read_bytes = 0
         while self._held_bytes > self._cached_bytes and len(self._modules) > 1:
             _, dropped = self._modules.popitem(last=False)
             self._held_bytes -= len(dropped.source)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from smem_lint.host.program import Program
 from smem_lint.source.modules import Repository, SourceModule
@@ -13,15 +12,13 @@ from smem_lint.tile.ir import Builder, Module
 from smem_lint.tile.semantic.context import Options
 from smem_lint.tile.values import FunctionRef
 
-_PROGRAMS: WeakKeyDictionary[Repository, dict[int, Program]] = WeakKeyDictionary()
-
-
 def _program(repository: Repository, capability: int) -> Program:
-    """The repository evaluated for a target, kept as long as the repository is."""
-    kept = _PROGRAMS.setdefault(repository, {})
-    if capability not in kept:
-        kept[capability] = Program(repository, capability)
-    return kept[capability]
+    """The repository evaluated for a target, kept with its syntax trees."""
+    key = ("program", capability)
+    found: Program | None = repository.derived.get(key)
+    if found is None:
+        found = repository.derived[key] = Program(repository, capability)
+    return found
 
 
 class Session:
