@@ -8,10 +8,10 @@ MESSAGES = {
     "kernel_dispatch": [
         "RuntimeError: CUDA error: no kernel image is available for execution on the device",
         "ValueError: The quantization method fp4 is not supported for the current GPU. Minimum capability: 100. Current capability: 75.",
-        "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has compute capability 7.5.",
+        "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has compute",
         "RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
         "NotImplementedError: No compiled cutlass_scaled_mm for a compute capability less than CUDA device capability: 121",
-        "RuntimeError: [TensorRT-LLM][ERROR] Assertion failed: Failed to initialize cutlass TMA WS grouped gemm. Error: Error Internal (/a/b.inl:226)",
+        "RuntimeError: [TensorRT-LLM][ERROR] Assertion failed: Failed to initialize cutlass TMA WS grouped gemm. Error: Error",
         "ValueError: Head size 80 is not supported by FlashMLA. Supported head sizes are: [576]",
         "RuntimeError: Triton Error [CUDA]: device kernel image is invalid",
         "AssertionError: FlashMLA is only supported on Hopper devices",
@@ -38,7 +38,7 @@ MESSAGES = {
         "RuntimeError: Triton Error [CUDA]: out of memory",
         "RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
         "RuntimeError: CUDA out of memory occurred when warming up sampler with 1024 dummy requests. Please try lowering `max_num_seqs`",
-        "ValueError: Mamba cache: max_num_seqs (256) exceeds available Mamba cache blocks (70). Each decode sequence requires one Mamba cache block",
+        "ValueError: Mamba cache: max_num_seqs (256) exceeds available Mamba cache blocks (70). Each decode sequence requires one",
     ],
     "other": [
         "RuntimeError: CUDA error: device-side assert triggered",
@@ -76,12 +76,12 @@ MESSAGES = {
         "Failed: Cuda error /workspace/csrc/custom_all_reduce.cuh:453 'an illegal memory access was encountered'",
     ],
     "host_shared_memory": [
-        "RuntimeError: DataLoader worker (pid 12) is killed by signal: Bus error. It is possible that dataloader's workers are out of shared memory.",
+        "RuntimeError: DataLoader worker (pid 12) is killed by signal: Bus error. It is possible that dataloader's workers are",
         "RuntimeError: unable to open shared memory object </torch_123_456> in read-write mode: Too many open files (24)",
         "OSError: [Errno 28] No space left on device: '/dev/shm/vllm_ring'",
     ],
     "shared_memory": [
-        "torch._inductor.exc.InductorError: LoweringException: OutOfResources: out of resource: shared memory, Required: 131072, Hardware limit: 101376.",
+        "torch._inductor.exc.InductorError: LoweringException: OutOfResources: out of resource: shared memory, Required: 131072,",
     ],
 }
 
