@@ -21,6 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
     repository = Repository(roots)
     names = [repository.relative(absolute(path)) for path in python_files(paths, roots, settings.exclude)]
     lines, counts = [], Counter[str]()
+    cut: set[str] = set()
     for device in targets_of(settings):
         for one in resolved(repository, names, device.capability, settings):
             if not isinstance(one, Config):
@@ -28,8 +29,11 @@ def run(arguments: argparse.Namespace) -> int:
                 counts["problems"] += 1
                 continue
             counts[f"{one.origin} {'unresolved' if one.unresolved else 'resolved'}"] += 1
+            cut |= {one.launch} if one.cut else set()
             lines.append(_jsonl(one, device.target) if arguments.output_format == "jsonl" else _text(one))
     write_output("".join(lines), arguments.output_file)
+    if cut:
+        counts["launches cut at a budget"] = len(cut)
     if arguments.statistics:
         for name, count in sorted(counts.items()):
             print(f"{name}: {count}", file=sys.stderr)
@@ -46,4 +50,5 @@ def _text(config: Config) -> str:
     lines = [f"{config.file}:{config.line}: {config.kernel} {config.origin} {place}".rstrip(), f"    {told}"]
     lines += [f"    when {condition}" for condition in config.when]
     lines += [f"    unresolved: {gap.name}: {gap.reason}" for gap in config.unresolved]
+    lines += [f"    not all: {config.cut}"] if config.cut and not config.unresolved else []
     return "\n".join(lines) + "\n"

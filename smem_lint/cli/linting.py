@@ -82,6 +82,9 @@ class Lint:
             unanswered += sum(not one.answered for one in judged)
             report.findings += self._findings(judged)
         report.findings += self._hard_coded(files)
+        cut = {one.config.launch or one.site for one in self.judged if one.config.cut}
+        if cut:
+            report.statistics["cut_launches"] = len(cut)
         report.statistics.update(files=len(files), kernels=len(kernels), configs=answered + unanswered, unresolved=unanswered)
         report.problems += [Problem(one.file, one.line, one.message) for one in self.repository.problems.values()]
         report.problems = self._marked(report.problems)

@@ -78,14 +78,10 @@ def configs_of_launch(run: Evaluation, launch: Launch, profile: Profile, autotun
     kept, guard = kept_configs(run, launch, facts, autotune) if autotune is not None else (None, None)
     if kept is None:
         return made
-    return [
-        replace(config, pruned=not any(entry is one for one in kept), guard=guard) for config, entry in zip(made, entries, strict=True)
-    ]
+    return [replace(config, pruned=not any(entry is one for one in kept), guard=guard) for config, entry in zip(made, entries, strict=True)]
 
 
-def kept_configs(
-    run: Evaluation, launch: Launch, facts: KernelFacts, autotune: Autotune
-) -> tuple[list[Any] | None, Guard | None]:
+def kept_configs(run: Evaluation, launch: Launch, facts: KernelFacts, autotune: Autotune) -> tuple[list[Any] | None, Guard | None]:
     """The entries that the kernel's own early pruning keeps for this launch; None where there is none, or it is not known.
 
     With it the test of bytes that it holds, which is not ``alone`` where sizes were only supposed; None where it has none.

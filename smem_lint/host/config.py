@@ -58,6 +58,7 @@ class Config:
     ``device_name`` is the device that a tuned file is named for. ``when`` says under which assumptions the config is
     reached; ``guarded`` that a failure to launch is caught; ``prunes_to_fit`` that its list is given to ``smem_lint.prune`` first.
     ``guard`` is the list's own pruning by bytes, where it was evaluated: ``pruned`` says what it decided.
+    ``cut`` says at which limit the search for further configs of the same launch ended; empty where every path was followed.
     """
 
     file: str
@@ -84,6 +85,7 @@ class Config:
     assumed: tuple[str, ...] = ()
     device_name: str = ""
     guard: Guard | None = None
+    cut: str = ""
 
     def specialization(self, capability: int) -> Specialization | None:
         """What the compiler would be given on a target; None while something is unresolved."""
@@ -127,6 +129,8 @@ class Config:
             record["device_name"] = self.device_name
         if self.assumed:
             record["assumed"] = list(self.assumed)
+        if self.cut:
+            record["cut"] = self.cut
         if self.guarded:
             record["guarded"] = True
         if self.pruned:

@@ -11,7 +11,7 @@ from typing import Any
 
 from smem_lint.host.autotune import autotune_call
 from smem_lint.host.config import Config, Missing, json_value
-from smem_lint.host.launches import Site, autotune_for, follow, kernel_of, launch_sites, unreached
+from smem_lint.host.launches import Found, Site, autotune_for, follow, kernel_of, launch_sites, unreached
 from smem_lint.host.limits import Limits
 from smem_lint.host.profile import Profile, load
 from smem_lint.host.program import Program
@@ -27,6 +27,7 @@ _CALLER_LEVELS = 3
 _CALLERS = 6
 _HELPER_CALLERS = 24
 _CALLER_PATHS = 28
+_LAUNCHES_KERNEL = re.compile(rb"\[\s*grid\w*\s*\]\s*\(|kernel\w*\s*\[[^\[\n]*\]\s*\(", re.IGNORECASE)
 _LAUNCHES = re.compile(rb"\]\s*\(|\.run\(|\.warmup\(")
 
 
@@ -70,7 +71,8 @@ def _file(program: Program, profile: Profile, file: str | Path) -> Iterator[Conf
     except Unreadable as unreadable:
         yield unreadable.problem
         return
-    if not mentions_triton(source):
+    of_triton = mentions_triton(source)
+    if not of_triton and not _LAUNCHES_KERNEL.search(source):
         return
     module = repository.module(file)
     if module is None:
@@ -84,7 +86,8 @@ def _file(program: Program, profile: Profile, file: str | Path) -> Iterator[Conf
     try:
         if _LAUNCHES.search(source):
             for site in launch_sites(module):
-                yield from configs_of_site(program, site, profile)
+                if of_triton or kernel_of(program, site) is not None:
+                    yield from configs_of_site(program, site, profile)
         yield from _lists(program, module)
     except RecursionError:
         yield Problem(module.file, 0, "nested too deeply to be evaluated")
@@ -105,6 +108,12 @@ def configs_of_site(program: Program, site: Site, profile: Profile) -> list[Conf
     found = follow(program, site, profile)
     if found.kernels and not found.configs:
         return []
+    configs = _configs_of(program, site, profile, found)
+    cut = next((config.cut for config in configs if config.cut), "")
+    return [replace(config, cut=cut) for config in configs] if cut else configs
+
+
+def _configs_of(program: Program, site: Site, profile: Profile, found: Found) -> list[Config]:
     if site.function is not None and (found.unknown_kernel or any(_left_to_callers(config) for config in found.configs)):
         from_callers = _through_callers(program, site, profile, helper=bool(found.unknown_kernel))
         resolved = [config for config in from_callers if not config.unresolved]
@@ -131,7 +140,7 @@ def _through_callers(program: Program, site: Site, profile: Profile, *, helper: 
     limits = replace(program.limits, paths=_CALLER_PATHS, site_steps=program.limits.site_steps // 3)
     budget = program.limits.site_steps * (4 if helper else 1)
     width = _HELPER_CALLERS if helper else _CALLERS
-    spent = 0
+    spent, cut = 0, ""
     level = [(site.module, site.function, (site.function.node,))]
     for _ in range(_CALLER_LEVELS):
         upper: list[Any] = []
@@ -140,16 +149,21 @@ def _through_callers(program: Program, site: Site, profile: Profile, *, helper: 
                 if caller.node in through:
                     continue
                 if spent > budget:
-                    return configs
+                    return _marked(configs, f"more than {budget:,} steps through its callers")
                 found = follow(program, site, profile, caller, caller_module, through, limits=limits)
                 spent += found.steps
                 configs.extend(found.configs)
+                cut = cut or found.cut
                 if found.unknown_kernel or any(_left_to_callers(config) for config in found.configs):
                     upper.append((caller_module, caller, (*through, caller.node)))
         if any(not config.unresolved for config in configs) or not upper:
             break
         level = upper[:_CALLERS]
-    return configs
+    return _marked(configs, cut)
+
+
+def _marked(configs: list[Config], cut: str) -> list[Config]:
+    return [replace(config, cut=config.cut or cut) for config in configs] if cut else configs
 
 
 def _looks_like_one(site: Site) -> bool:

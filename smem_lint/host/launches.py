@@ -142,7 +142,7 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
                 key = _key(config)
                 held = results.get(key)
                 results[key] = config if held is None else _weaker(held, config)
-    found.configs = list(results.values())
+    found.configs = [replace(config, cut=found.cut) for config in results.values()] if found.cut else list(results.values())
     return found
 
 

@@ -24,13 +24,15 @@ class BadProfile(ValueError):
 class Group:
     """Roles that vary together. ``scenarios`` are labels with a value for each role that they fix.
 
-    ``together`` are names that mean a role only where all of them are in use: a K beside a V.
+    ``together`` are names that mean a role only where all of them are in use: a K beside a V. ``outer`` roles are never the rows'
+    length of a matrix: its H is a hidden size, no number of heads.
     """
 
     name: str
     roles: tuple[tuple[str, re.Pattern[str]], ...]
     scenarios: tuple[tuple[str, Mapping[str, Any]], ...]
     together: frozenset[str] = frozenset()
+    outer: bool = False
 
     _known: dict[str, str | None] = field(default_factory=dict, repr=False, compare=False)
 
@@ -46,11 +48,16 @@ class Group:
                 return found
         return None
 
-
     def meant(self, path: Path, names: Iterable[str]) -> list[str]:
         """The names without those that stand alone on this path but mean something only together."""
         used = {name for key, found in path.notes.items() if key.startswith("names of ") for name in found} | set(names)
         return [name for name in names if name not in self.together or self.together <= used]
+
+
+def is_row(path: Path, symbol: Symbol) -> bool:
+    """Whether a size is that of the last dimension of a matrix."""
+    owner, found, place = symbol.text.removesuffix("]").rpartition(".shape[")
+    return bool(found) and path.notes.get(f"rank {owner}") == 2 and place in ("1", "-1")
 
 
 @dataclass(frozen=True)
@@ -73,6 +80,8 @@ class Profile:
                 return True
         domain = path.domains.get(symbol.text)
         for group in self.groups:
+            if group.outer and is_row(path, symbol):
+                continue
             role = group.role(names if group.together.isdisjoint(names) else group.meant(path, names))
             if role is not None and self._take(path, symbol, group, role, domain):
                 return True
@@ -155,7 +164,13 @@ def _build(table: Mapping[str, Any], base: Profile | None) -> Profile:
     groups = {group.name: group for group in (base.groups if base else ())}
     for row in table.get("group", ()):
         roles = tuple((role, _any(patterns)) for role, patterns in row["roles"].items())
-        groups[row["name"]] = Group(row["name"], roles, tuple((s["label"], s["values"]) for s in row["scenario"]), frozenset(row.get("together", ())))
+        groups[row["name"]] = Group(
+            row["name"],
+            roles,
+            tuple((s["label"], s["values"]) for s in row["scenario"]),
+            frozenset(row.get("together", ())),
+            bool(row.get("outer", False)),
+        )
     pointers = tuple((_any(row["names"]), DType(row["dtype"])) for row in table.get("pointer", ()))
     scalars = tuple((_any(row["names"]), row["type"]) for row in table.get("scalar", ()))
     cache_table = table.get("kv_cache")

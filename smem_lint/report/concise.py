@@ -40,6 +40,9 @@ def closing(report: Report, options: Options, style: Style) -> str:
         text = f"Nothing was checked: no config of a Triton kernel was found in {count(statistics.get('files', 0), 'file')}."
     if hidden and not options.show_info:
         text += f" {count(hidden, 'note')} {'is' if hidden == 1 else 'are'} not shown (--show-info)."
+    cut = statistics.get("cut_launches", 0)
+    if cut:
+        text += f" {count(cut, 'launch site')} can be reached in more ways than were followed."
     if report.problems:
         text += f" {count(len({one.file for one in report.problems}), 'file')} could not be read whole."
     return text
