@@ -16,6 +16,7 @@ from smem_lint.source.modules import SourceModule
 from smem_lint.specialization import Specialization
 
 _TOP_BUFFERS = 8
+_ENTRY = "tuned for "
 _ORIGINS = frozenset({"launch", "autotune", "tuned-json"})
 
 
@@ -48,7 +49,9 @@ class Judged:
 
     @property
     def site(self) -> tuple[Any, ...]:
-        return (self.config.file, self.config.line, self.config.column, self.config.kernel, self.config.origin)
+        """What is judged together: a launch, a list, or all entries of a tuned file that one kernel takes."""
+        line = 0 if self.config.origin == "tuned-json" else self.config.line
+        return (self.config.file, line, self.config.column, self.config.kernel, self.config.origin)
 
     @property
     def confidence(self) -> str:
@@ -236,7 +239,8 @@ def _of_lists(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
     lists: dict[tuple[Any, ...], list[Judged]] = {}
     for one in group:
         if one.config.origin in ("autotune", "tuned-json"):
-            lists.setdefault((one.config.when, *sorted(one.config.types.items())), []).append(one)
+            when = tuple(text for text in one.config.when if not text.startswith(_ENTRY))
+            lists.setdefault((when, *sorted(one.config.types.items())), []).append(one)
     alike: dict[tuple[Any, ...], list[tuple[Judged, dict[str, Any]]]] = {}
     for members in lists.values():
         extreme, facts = _list_facts(members)
@@ -245,7 +249,8 @@ def _of_lists(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
     everyone = [members[0] for members in lists.values()]
     for found in alike.values():
         extreme, facts = min(found, key=lambda one: len(one[0].config.when))
-        yield _finding(rule, extreme, facts, _because([one for one, _ in found], everyone))
+        because = tuple(text for text in _because([one for one, _ in found], everyone) if not text.startswith(_ENTRY))
+        yield _finding(rule, extreme, facts, because)
 
 
 def _list_facts(members: Sequence[Judged]) -> tuple[Judged | None, dict[str, Any]]:
