@@ -11,9 +11,12 @@ import ast
 import builtins
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from smem_lint.host.globals import UNKNOWN, DType, global_value
+from smem_lint.host.program import Program
+from smem_lint.host.values import Kernel, Outside
 from smem_lint.source.modules import Definition, External, Repository, SourceModule, dotted_name, jit_kind
 
 _SAFE_OUTSIDE = ("triton", "math")
@@ -100,7 +103,10 @@ class _Cutter:
         if dotted in piece.names or (hasattr(builtins, first) and first not in module.bindings):
             return
         piece.names.add(dotted)
-        meaning = self.repository.resolve(module, first)
+        meanings = self.repository.resolve_all(module, first)
+        meaning = meanings[0] if meanings else None
+        if len(meanings) > 1 and self._decided(module, piece, first):
+            return
         if isinstance(meaning, External):
             self._external(module, piece, first)
         elif isinstance(meaning, SourceModule):
@@ -109,6 +115,21 @@ class _Cutter:
             self._definition(module, piece, first, meaning)
         else:
             self._local(module, piece, first)
+
+    def _decided(self, module: SourceModule, piece: _Piece, name: str) -> bool:
+        """Of several definitions under conditions, keep the one that the conditions choose for the target; whether they do."""
+        value = self._program.module_value(module, name)
+        if isinstance(value, Kernel):
+            self._keep_called(module, piece, name, value.module, value.node)
+            return True
+        if isinstance(value, Outside) and value.dotted.partition(".")[0] in _SAFE_OUTSIDE:
+            piece.header.append(f"{name} = _outside({value.dotted!r})")
+            return True
+        return False
+
+    @cached_property
+    def _program(self) -> Program:
+        return Program(self.repository, self.capability)
 
     def _external(self, module: SourceModule, piece: _Piece, name: str) -> None:
         """A name from outside; of several that branches of the source choose between, the first that the compiler has."""
@@ -130,17 +151,20 @@ class _Cutter:
     def _definition(self, module: SourceModule, piece: _Piece, name: str, meaning: Definition) -> None:
         node = meaning.node
         if isinstance(node, ast.FunctionDef):
-            kind = jit_kind(node, meaning.module, self.repository)
-            if kind is None or (kind == "constexpr_function" and not self.run_host_functions):
-                self.missing.append(name)
-                return
-            self.keep_function(meaning.module, node)
-            if meaning.module is not module or node.name != name:
-                self._import(piece, module, meaning.module, node.name, name)
+            self._keep_called(module, piece, name, meaning.module, node)
         elif meaning.binding.kind == "assign":
             self._constant(module, piece, name, meaning)
         else:
             self.missing.append(name)
+
+    def _keep_called(self, module: SourceModule, piece: _Piece, name: str, home: SourceModule, node: ast.FunctionDef) -> None:
+        kind = jit_kind(node, home, self.repository)
+        if kind is None or (kind == "constexpr_function" and not self.run_host_functions):
+            self.missing.append(name)
+            return
+        self.keep_function(home, node)
+        if home is not module or node.name != name:
+            self._import(piece, module, home, node.name, name)
 
     def _import(self, piece: _Piece, here: SourceModule, there: SourceModule, original: str, name: str) -> None:
         if there is here:
