@@ -32,6 +32,16 @@ def pinned_triton(root: Path) -> str:
     return ""
 
 
+def project_triton(path: Path) -> str:
+    """What the project around ``path`` pins: that of the nearest folder upward that says, within one repository."""
+    folder = (path if path.is_dir() else path.parent).resolve()
+    for where in (folder, *folder.parents):
+        found = pinned_triton(where)
+        if found or (where / ".git").exists():
+            return found
+    return ""
+
+
 def _requirements(root: Path) -> Iterator[str]:
     with suppress(OSError, TOMLError, UnicodeDecodeError):
         yield "\n".join(_declared(load_toml(root / "pyproject.toml")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,13 @@ from smem_lint import config
 from smem_lint.cli.errors import UsageError
 from smem_lint.config import ConfigError, Settings
 from smem_lint.devices import Device, UnknownTarget, parse_targets
+from smem_lint.pinned import project_triton
 from smem_lint.source.comments import pairs
 
 _GIVEN = ("target", "triton", "engine", "jobs", "cache_dir", "baseline", "output_format")
 _LISTED = ("select", "ignore", "profile")
+_OF_A_PROJECT = frozenset({"check", "explain", "baseline", "compare", "configs"})
+"""Commands that look at a project's own launches, so that the Triton it pins is the one to model."""
 
 
 def settings_of(arguments: argparse.Namespace, paths: list[Path]) -> Settings:
@@ -23,9 +27,12 @@ def settings_of(arguments: argparse.Namespace, paths: list[Path]) -> Settings:
     named = getattr(arguments, "config", None)
     try:
         settings = config.load(Path(named) if named else config.find_config(paths[0] if paths else Path.cwd()))
-        return config.apply(settings, _from_arguments(arguments, settings), "command line")
+        settings = config.apply(settings, _from_arguments(arguments, settings), "command line")
     except ConfigError as error:
         raise UsageError(str(error)) from error
+    if paths and not settings.triton and arguments.command in _OF_A_PROJECT:
+        return replace(settings, triton=project_triton(paths[0]))
+    return settings
 
 
 def _from_arguments(arguments: argparse.Namespace, settings: Settings) -> dict[str, Any]:

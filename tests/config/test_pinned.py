@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from smem_lint.pinned import pinned_triton
+from smem_lint.pinned import pinned_triton, project_triton
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,13 @@ from smem_lint.pinned import pinned_triton
 def test_pinned(file: str, text: str, expected: str, tmp_path: Path) -> None:
     (tmp_path / file).write_text(text)
     assert pinned_triton(tmp_path) == expected
+
+
+def test_project(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("triton==3.7.1\n")
+    package = tmp_path / "kernels" / "fused"
+    package.mkdir(parents=True)
+    (package / "gemm.py").write_text("")
+    assert project_triton(package / "gemm.py") == "3.7"
+    (tmp_path / "kernels" / ".git").mkdir()
+    assert project_triton(package) == ""
