@@ -18,7 +18,7 @@ from smem_lint.fixes.text import CannotEdit, Edit, Text
 OPTION = "num_stages"
 _FRESH = "fitting_stages"
 _DEFAULT = "3"
-_SIMPLE = (cst.Name, cst.Attribute, cst.Integer, cst.Subscript)
+_DOES_SOMETHING = (cst.Call, cst.Await, cst.NamedExpr, cst.Yield, cst.Lambda, cst.StarredElement)
 _NOT_AT_ONCE = (
     cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp, cst.IfExp, cst.BooleanOperation,
 )  # fmt: skip
@@ -103,7 +103,7 @@ class Launch:
         value = self.given.get(OPTION)
         if value is None and any(argument.star == "**" for argument in self.call.args):
             raise CannotEdit("its num_stages may be among arguments that are handed on as a whole")
-        if value is not None and not isinstance(value, _SIMPLE):
+        if value is not None and self._does_something(value):
             raise CannotEdit("its num_stages is no plain value")
         if guard is None and (value is None or isinstance(value, cst.Integer)):
             return [self._passing(str(plan.fewest))]
@@ -111,15 +111,23 @@ class Launch:
         variable = value.value if own and isinstance(value, cst.Name) else self._fresh()
         lines = [f"# {plan}"]
         if guard is None:
-            source = self.text.code(value) if value is not None else _DEFAULT
+            source = self._source(value)
             return [self._before([*lines, f"{variable} = min({source}, {plan.fewest})"]), *([] if own else [self._passing(variable)])]
         if not own:
-            lines.insert(0, f"{variable} = {self.text.code(value) if value is not None else _DEFAULT}")
+            lines.insert(0, f"{variable} = {self._source(value)}")
         literal = value is None or isinstance(value, cst.Integer)
         query = f"torch.cuda.get_device_properties({self._device(plan, guard)}).shared_memory_per_block_optin"
         tests = self._tests(plan, guard, None if literal else variable)
         lines += self._branch([*tests, f"{query} < {plan.steps[0].below:_}"], self._body(plan, variable, query, literal))
         return [self._before(lines), *([] if own else [self._passing(variable)]), *importing(self.text, "torch")]
+
+    def _does_something(self, value: cst.CSTNode) -> bool:
+        """Whether evaluating a value before the other arguments could matter."""
+        return isinstance(value, _DOES_SOMETHING) or any(map(self._does_something, value.children))
+
+    def _source(self, value: cst.BaseExpression | None) -> str:
+        code = _DEFAULT if value is None else self.text.code(value)
+        return f"({code})" if "\n" in code and not code.startswith("(") else code
 
     def _tests(self, plan: Lowering, guard: Sequence[Condition], variable: str | None) -> list[str]:
         tests = [f"{variable} > {plan.fewest}"] if variable else []

@@ -55,6 +55,17 @@ def test_only_the_type_that_overflows_is_lowered(fixed):
     assert "a.dtype == torch.float32" in text
 
 
+@pytest.mark.parametrize("value", ["STAGES['large']", "2 + 1"])
+def test_any_plain_value_is_kept_where_it_fits(fixed, value):
+    text = fixed(gemm(call(f", num_stages={value}"), above="\nSTAGES = {'large': 3}\n"))
+    assert f"    num_stages = {value}\n" in text and "        num_stages > 2\n" in text
+
+
+def test_a_value_that_a_call_gives_is_left_alone(fixed):
+    source = gemm(call(", num_stages=max(3, 2)"))
+    assert fixed(source) == source
+
+
 def test_guards_fit_the_indentation_and_tabs_stay(fixed):
     source = gemm(f"if a.shape[0] > 16:\n    {call(', num_stages=3')}").replace("    ", "\t")
     text = fixed(source)
