@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from smem_lint.host import outside, platform
 from smem_lint.host.limits import Raised
 from smem_lint.host.operators import either
+from smem_lint.host.type_info import TypeInfo
 from smem_lint.host.values import (
     UNKNOWN,
     Bound,
@@ -63,6 +64,8 @@ def attribute(run: Evaluation, value: Any, name: str, line: int) -> Any:
         return _bind(run, found, value) if found is not UNKNOWN else UNKNOWN
     if isinstance(value, DType):
         return outside.dtype_attribute(value, name)
+    if isinstance(value, TypeInfo) and name in ("min", "max", "bits", "eps"):
+        return getattr(value, name)
     if isinstance(value, Kernel):
         return _kernel(run, value, name)
     if isinstance(value, Partial):

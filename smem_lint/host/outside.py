@@ -14,6 +14,7 @@ from smem_lint.host import platform
 from smem_lint.host.builtin import items, pure
 from smem_lint.host.limits import Raised, TooMuch
 from smem_lint.host.operators import binary
+from smem_lint.host.type_info import type_info
 from smem_lint.host.values import (
     UNKNOWN,
     Bound,
@@ -567,13 +568,18 @@ def _deepcopy(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: as
     return value
 
 
+def _info(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    dtype = run.path.concrete(args[0]) if args else UNKNOWN
+    return (type_info(dtype) or UNKNOWN) if isinstance(dtype, DType) else UNKNOWN
+
+
 def _capability(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
     return run.program.target.version
 
 
 _CALLS: dict[str, Callable[..., Any]] = {
     "triton.cdiv": _cdiv, "triton.next_power_of_2": _next_power_of_2, "triton.Config": _config, "triton.jit": _jit,
-    "triton.constexpr": _identity,
+    "triton.constexpr": _identity, "torch.finfo": _info, "torch.iinfo": _info,
     "triton.autotune": _decorator_factory, "triton.heuristics": _decorator_factory, "triton.get_current_target": _current_target,
     "torch.library.wrap_triton": _identity, "torch._library.wrap_triton": _identity, "torch._library.triton.wrap_triton": _identity,
     "torch._library.capture_triton": _identity, "triton.set_allocator": _returns(None), "smem_lint.identity": _identity,

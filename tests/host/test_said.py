@@ -70,3 +70,10 @@ def test_a_name_means_a_size_where_its_company_is(tmp_path: Path) -> None:
     ):  # fmt: skip
         configs = found(tmp_path, ("m.py", KERNEL + SIZES.format(names=names, name=name)))
         assert configs[0].when[0].startswith(first), (names, configs[0].when)
+
+
+def test_the_range_of_a_type_is_a_constant(tmp_path: Path) -> None:
+    """The numbers are those of ``torch.finfo`` and ``torch.iinfo``."""
+    host = "info = torch.finfo(torch.float8_e4m3fn)\ndef go(x, y):\n    kernel[(1,)](x, y, 3, (info.min, torch.iinfo(torch.int8).min))\n"
+    (config,) = found(tmp_path, ("m.py", KERNEL + host))
+    assert config.constexprs["BLOCK"] == [-448.0, -128]
