@@ -12,6 +12,7 @@ from smem_lint.tile.ir import Builder, Module
 from smem_lint.tile.semantic.context import Options
 from smem_lint.tile.values import FunctionRef
 
+
 def _program(repository: Repository, capability: int) -> Program:
     """The repository evaluated for a target, kept with its syntax trees."""
     key = ("program", capability)
