@@ -28,13 +28,17 @@ Chunk = list[tuple[int, Specialization]]
 
 @dataclass(eq=False)
 class ModelPool:
-    """An engine like ``ModelEngine``, in ``jobs`` processes (0: one a core). ``below`` maps a capability to bytes that do not matter."""
+    """An engine like ``ModelEngine``, in ``jobs`` processes (0: one a core). ``below`` maps a capability to bytes that do not matter.
+
+    ``only_bounds``: what does not stay below is not estimated, but left unanswered for another engine.
+    """
 
     roots: Sequence[Path]
     version: str = ""
     jobs: int = 0
     below: Callable[[int], int] | None = None
     progress: Callable[[int, int], None] | None = None
+    only_bounds: bool = False
     name: str = NAME
 
     def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
@@ -45,7 +49,7 @@ class ModelPool:
         floors = {one.capability: self.below(one.capability) if self.below else 0 for one in wanted}
         jobs = min(self.jobs or os.cpu_count() or 1, len(chunks))
         if jobs < 2 or len(wanted) < _FEW:
-            _start(list(self.roots), self.version, floors)
+            _start(list(self.roots), self.version, floors, self.only_bounds)
             results: Iterable[list[tuple[int, Estimate]]] = map(_answer, chunks)
         else:
             results = self._parallel(chunks, jobs, floors)
@@ -59,7 +63,7 @@ class ModelPool:
         return iter([one if one is not None else unanswered(NAME, "no answer") for one in answers])
 
     def _parallel(self, chunks: Sequence[Chunk], jobs: int, floors: dict[int, int]) -> Iterator[list[tuple[int, Estimate]]]:
-        setup = (list(self.roots), self.version, floors)
+        setup = (list(self.roots), self.version, floors, self.only_bounds)
         left = list(chunks)
         with ProcessPoolExecutor(jobs, initializer=_start, initargs=setup) as pool:
             futures: dict[Future[list[tuple[int, Estimate]]], Chunk] = {pool.submit(_answer, chunk): chunk for chunk in chunks}
@@ -91,11 +95,12 @@ def _chunks(wanted: Sequence[Specialization]) -> list[Chunk]:
 
 _engine: ModelEngine | None = None
 _floors: dict[int, int] = {}
+_only_bounds = False
 
 
-def _start(roots: list[Path], version: str, floors: dict[int, int]) -> None:
-    global _engine, _floors
-    _engine, _floors = ModelEngine(roots, version=version), floors
+def _start(roots: list[Path], version: str, floors: dict[int, int], only_bounds: bool) -> None:
+    global _engine, _floors, _only_bounds
+    _engine, _floors, _only_bounds = ModelEngine(roots, version=version), floors, only_bounds
 
 
 def _answer(chunk: Chunk) -> list[tuple[int, Estimate]]:
@@ -108,6 +113,8 @@ def _answer(chunk: Chunk) -> list[tuple[int, Estimate]]:
             found.append((index, screened))
         else:
             rest.append((index, one))
+    if _only_bounds:
+        return found + [(index, unanswered(NAME, "not below every limit")) for index, _ in rest]
     answers = _engine.estimate([one for _, one in rest])
     return found + [(index, answer) for (index, _), answer in zip(rest, answers, strict=True)]
 

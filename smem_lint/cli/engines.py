@@ -25,7 +25,8 @@ def engine_of(settings: Settings, roots: Sequence[Path], *, use_cache: bool = Tr
     """
     name = settings.engine if settings.engine != "auto" else default
     if name == "compiler":
-        return _checked(compiler_engine(settings, roots, use_cache))
+        compiler = _checked(compiler_engine(settings, roots, use_cache))
+        return ScreenedEngine(_bounds(settings, roots), compiler) if default == "auto" else compiler
     if name == "gpu":
         from smem_lint.verify.gpu import gpu_engine
 
@@ -52,6 +53,12 @@ def model_engine(settings: Settings, roots: Sequence[Path], *, lint: bool = Fals
     return ModelEngine(roots, version=settings.triton)
 
 
+def _bounds(settings: Settings, roots: Sequence[Path]) -> Engine:
+    from smem_lint.model_pool import ModelPool
+
+    return ModelPool(roots, "", settings.jobs, _half_the_limit, Progress("bounding"), only_bounds=True)
+
+
 def _half_the_limit(capability: int) -> int:
     return by_capability(capability).optin // 2
 
@@ -73,6 +80,23 @@ def _checked(engine: Engine) -> Engine:
     except CompilerUnavailable as error:
         raise UsageError(str(error)) from error
     return engine
+
+
+@dataclass(eq=False)
+class ScreenedEngine:
+    """An engine that is slow, asked only for what the bounds do not keep under half the limit."""
+
+    bounds: Engine
+    engine: Engine
+    name: str = "compiler"
+
+    def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
+        wanted = list(specializations)
+        answers = list(self.bounds.estimate(wanted))
+        left = [index for index, answer in enumerate(answers) if answer.bytes is None]
+        for index, answer in zip(left, self.engine.estimate([wanted[index] for index in left]), strict=True):
+            answers[index] = answer
+        return iter(answers)
 
 
 @dataclass(eq=False)
