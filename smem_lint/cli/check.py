@@ -36,6 +36,7 @@ def _paths(arguments: argparse.Namespace) -> list[Path]:
 def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
     settings = settings_of(arguments, paths)
     lint = Lint(settings, paths, use_cache=not arguments.no_cache, records=arguments.records)
+    lint.screened = not (arguments.fix or arguments.diff)
     report = lint.report()
     if arguments.fix or arguments.diff:
         from smem_lint.cli.fixing import fix

@@ -18,26 +18,28 @@ from smem_lint.specialization import Specialization
 REFUSED = "Triton refuses the kernel"
 
 
-def engine_of(settings: Settings, roots: Sequence[Path], *, use_cache: bool = True, default: str = "auto") -> Engine:
+def engine_of(
+    settings: Settings, roots: Sequence[Path], *, use_cache: bool = True, default: str = "auto", screen: bool = False
+) -> Engine:
     """The engine of ``settings.engine``; ``auto`` is ``default`` where a command has a reason of its own. Raises UsageError.
 
-    A linter (``default`` left alone) is answered by bounds where they stay under half the limit: no rule asks further there.
+    ``screen``: bounds answer where they stay under half the limit, for a linter whose rules ask no further there.
     """
     name = settings.engine if settings.engine != "auto" else default
     if name == "compiler":
         compiler = _checked(compiler_engine(settings, roots, use_cache))
-        return ScreenedEngine(_bounds(settings, roots), compiler) if default == "auto" else compiler
+        return ScreenedEngine(_bounds(settings, roots), compiler) if screen else compiler
     if name == "gpu":
         from smem_lint.verify.gpu import gpu_engine
 
         return gpu_engine(settings, roots)
-    model = model_engine(settings, roots, lint=default == "auto")
+    model = model_engine(settings, roots, screen=screen)
     if name == "model" or importlib.util.find_spec("triton") is None:
         return model
     return AutoEngine(model, compiler_engine(settings, roots, use_cache))
 
 
-def model_engine(settings: Settings, roots: Sequence[Path], *, lint: bool = False) -> Engine:
+def model_engine(settings: Settings, roots: Sequence[Path], *, screen: bool = False) -> Engine:
     """The model: several processes where many are asked for, in this one otherwise. Raises UsageError for a bad version."""
     from smem_lint.model import ModelEngine, version_of
     from smem_lint.model_pool import ModelPool
@@ -46,7 +48,7 @@ def model_engine(settings: Settings, roots: Sequence[Path], *, lint: bool = Fals
         version_of(settings.triton)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    if lint:
+    if screen:
         return ModelPool(roots, settings.triton, settings.jobs, _half_the_limit, Progress("estimating"))
     if settings.jobs > 1:
         return ModelPool(roots, settings.triton, settings.jobs, progress=Progress("estimating"))

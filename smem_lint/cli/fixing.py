@@ -55,7 +55,7 @@ class Remembering:
 
     def remember(self, judged: Iterable[Judged]) -> None:
         for one in judged:
-            if one.specialization is not None and one.estimate is not None:
+            if one.specialization is not None and one.estimate is not None and one.estimate.exact:
                 self.known[repr(one.specialization)] = one.estimate
 
     def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:

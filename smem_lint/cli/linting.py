@@ -36,6 +36,7 @@ class Lint:
 
     def __init__(self, settings: Settings, paths: Sequence[Path], *, use_cache: bool = True, records: str | None = None) -> None:
         self.settings, self.paths, self.use_cache, self.records = settings, list(paths), use_cache, records
+        self.screened = True  # fixes need exact numbers where rules are content with bounds
         self.devices = targets_of(settings)
         self.rules = self._rules()
         self.roots = list(dict.fromkeys(root_of(path) for path in self.paths))
@@ -70,7 +71,7 @@ class Lint:
         """What the rules say now, without what the baseline holds (unless ``whole``)."""
         report = Report(targets=tuple(device.target for device in self.devices))
         files = self.files()
-        engine = self.engine or engine_of(self.settings, self.roots, use_cache=self.use_cache)
+        engine = self.engine or engine_of(self.settings, self.roots, use_cache=self.use_cache, screen=self.screened)
         kernels: set[tuple[str, str]] = set()
         answered = unanswered = 0
         for device in self.devices:

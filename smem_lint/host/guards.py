@@ -108,8 +108,18 @@ def _tests_bytes(node: ast.Compare, function: ast.AST) -> bool:
     )
 
 
+def _asks_device(node: ast.expr) -> bool:
+    """Whether an expression is the device's own limit, against which a number of bytes may well be held."""
+    return any(isinstance(part, ast.Attribute) and part.attr in _DEVICE_LIMITS for part in ast.walk(node))
+
+
+_DEVICE_LIMITS = ("shared_memory_per_block_optin",)
+
+
 def _comparison(module: SourceModule, node: ast.Compare) -> Iterator[HardCoded]:
     sides = [node.left, *node.comparators]
+    if any(_asks_device(side) for side in (node.left, *node.comparators)):
+        return
     for side in sides:
         value = constant(side)
         if value in limits() and any(other is not side and constant(other) is None for other in sides):

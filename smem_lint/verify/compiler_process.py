@@ -62,12 +62,12 @@ class CompilerProcess:
     def ask(self, request: dict[str, Any]) -> dict[str, Any]:
         """The child's answer; one with ``transient`` set means that the child is gone and why."""
         assert self.process.stdin is not None
+        before = os.fstat(self.log.fileno()).st_size
         try:
             self.process.stdin.write(json.dumps(request).encode() + b"\n")
             self.process.stdin.flush()
         except OSError:
             return {"error": f"the compiler's process ended: {self._last_words()}", "transient": True}
-        before = os.fstat(self.log.fileno()).st_size
         answer = self._read(self.limits.seconds)
         if answer is not None:
             if "PassManager::run failed" in str(answer.get("error")):
