@@ -11,6 +11,7 @@ from smem_lint.config import Settings, apply, find_config, load
 from smem_lint.devices import device
 from smem_lint.engines import Estimate
 from smem_lint.findings import Report
+from smem_lint.source.packages import package_root
 from smem_lint.specialization import Specialization
 
 
@@ -28,7 +29,7 @@ def estimate(
     from smem_lint.cli.engines import engine_of
 
     path, name = _located(kernel, name)
-    base = Path(root).resolve() if root is not None else _package_root(path)
+    base = Path(root).resolve() if root is not None else package_root(path)
     facts = attrs if attrs is not None else _aligned(signature)
     specialization = Specialization(
         path.relative_to(base).as_posix(), name, dict(signature), dict(constexprs or {}), facts, num_warps, num_stages,
@@ -57,13 +58,6 @@ def _located(kernel: Any, name: str | None) -> tuple[Path, str]:
     while not hasattr(function, "__code__"):
         function = function.fn
     return Path(function.__code__.co_filename).resolve(), name or function.__name__
-
-
-def _package_root(path: Path) -> Path:
-    folder = path.parent
-    while (folder / "__init__.py").is_file():
-        folder = folder.parent
-    return folder
 
 
 def _aligned(signature: Mapping[str, str]) -> dict[str, dict[str, int]]:

@@ -93,7 +93,7 @@ class _Kernel:
     def __init__(self, function: Any, heuristics: Sequence[Mapping[str, Any]], path: Path, device: _Device) -> None:
         self.function, self.heuristics, self.device = function, heuristics, device
         self.name: str = function.fn.__name__
-        self.root = _package_root(path)
+        self.root = package_root(path)
         self.file = path.relative_to(self.root).as_posix()
         self.names = [parameter.name for parameter in function.params]
 
@@ -170,13 +170,6 @@ class _Kernel:
             {self.names[path[0]]: dict(facts) for path, facts in attrs.items() if facts},
             options.num_warps, options.num_stages, options.num_ctas, getattr(options, "maxnreg", None) or None, self.device.capability,
         )  # fmt: skip
-
-
-def _package_root(path: Path) -> Path:
-    folder = path.parent
-    while (folder / "__init__.py").is_file() and folder.parent != folder:
-        folder = folder.parent
-    return folder
 
 
 def _plain(value: Any) -> Any:

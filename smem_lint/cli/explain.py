@@ -20,11 +20,12 @@ from smem_lint.engines import Engine
 from smem_lint.explain import Explanation, Sweep, explain
 from smem_lint.report.style import Style
 from smem_lint.source.modules import Repository
+from smem_lint.source.packages import package_root
 
 
 def run(arguments: argparse.Namespace) -> int:
     path, kernel = _named(arguments.kernel)
-    roots = [root.resolve() for root in existing(arguments.root)] if arguments.root else [_package_root(path)]
+    roots = [root.resolve() for root in existing(arguments.root)] if arguments.root else [package_root(path)]
     if not any(path.is_relative_to(root) for root in roots):
         raise UsageError(f"{path}: is not below --root {', '.join(map(str, roots))}")
     settings = settings_of(arguments, [path])
@@ -77,13 +78,6 @@ def _named(text: str) -> tuple[Path, str]:
     if path.is_dir():
         raise UsageError(f"{file}: is a folder")
     return path.resolve(), kernel
-
-
-def _package_root(path: Path) -> Path:
-    folder = path.parent
-    while (folder / "__init__.py").is_file():
-        folder = folder.parent
-    return folder
 
 
 def _writable(arguments: argparse.Namespace) -> None:
