@@ -14,6 +14,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smem_lint.source.packages import package_root
+
 if TYPE_CHECKING:
     from smem_lint.engines import Estimate
     from smem_lint.model import ModelEngine
