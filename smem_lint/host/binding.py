@@ -14,6 +14,7 @@ from typing import Any
 
 from smem_lint.host.autotune import Autotune, heuristics_of, prunes_to_fit
 from smem_lint.host.config import Config, Guard, Missing, json_value, short_name
+from smem_lint.host.contiguous import Contiguous
 from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.expressions import item
 from smem_lint.host.guards import byte_guard
@@ -167,6 +168,7 @@ class _Shared:
         self.path = run.path
         self.heuristics = heuristics_of(run.program, kernel)
         self.tensors = {owner for value in bound.values.values() for owner in _owners(value)}
+        self.contiguous = Contiguous(run.path, facts, profile, bound.values.values())
         self._settled: dict[str, Any] = {}
         self._open: set[str] = set()
         for name, value in bound.options.items():
@@ -283,6 +285,8 @@ class _Shared:
         if isinstance(settled, Symbol) and settled.kind == "if" and not _all_numbers(settled):
             settled = path.concrete(settled)
         if isinstance(settled, Symbol) and name in facts.constexprs:
+            if self.contiguous.is_last_stride(name, settled):
+                return 1
             self.profile(path, settled, (name,))
             settled = path.settle(settled)
         if isinstance(settled, Symbol):
@@ -355,8 +359,8 @@ class _Shared:
             self._pointer(name, value, types, attrs)
         elif name in facts.annotated:
             types[name] = facts.annotated[name]
-            if facts.annotated[name][0] in "iu" and facts.annotated[name] != "u1":
-                self._divisible(name, value, attrs)
+            if facts.annotated[name][0] in "iu" and facts.annotated[name] != "u1" and not self.contiguous.is_last_stride(name, value):
+                self._divisible(name, 16 if self.contiguous.aligned(name, value) else value, attrs)
         elif isinstance(value, bool):
             types[name] = "u1"
         elif isinstance(value, int):
@@ -379,26 +383,17 @@ class _Shared:
     ) -> None:
         while isinstance(value, Symbol) and value.kind == "if":
             value = value.operands[1] if isinstance(value.operands[1], Symbol) else value.operands[2]
-        text = value.text if isinstance(value, Symbol) else ""
         if isinstance(value, Symbol) and value.low is None and value.kind != "call":
             known = self.profile.scalar(self._names(name, value))
             if known is not None:
                 types[name] = known
                 return
-        if ".stride(" in text and self._is_last_stride(text) and name not in self.facts.not_specialized:
+        if self.contiguous.is_last_stride(name, value) and name not in self.facts.not_specialized:
             constexprs[name] = 1
             return
         types[name] = "i32"
-        if ".stride(" in text or text.endswith("[-1]"):
+        if self.contiguous.aligned(name, value):
             self._divisible(name, 16, attrs)
-
-    def _is_last_stride(self, text: str) -> bool:
-        """Whether a stride is that of a contiguous tensor's last dimension."""
-        if text.endswith((".stride(-1)", ".stride()[-1]")):
-            return True
-        owner, _, rest = text.rpartition(".stride(")
-        rank = self.path.notes.get(f"rank {owner}")
-        return isinstance(rank, int) and rest == f"{rank - 1})"
 
     def _divisible(self, name: str, value: Any, attrs: dict[str, dict[str, int]]) -> None:
         if name in self.facts.not_specialized or name in self.facts.not_aligned:

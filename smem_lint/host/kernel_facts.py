@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from smem_lint.host.kernel_strides import possible_last_strides
 from smem_lint.host.kernel_types import integer_pointers
 from smem_lint.host.values import Kernel
 from smem_lint.source.modules import Definition, SourceModule, dotted_name
@@ -27,7 +28,8 @@ _ACCESSES = frozenset({"load", "store", "make_block_ptr", "make_tensor_descripto
 class KernelFacts:
     """Parameters in order. ``annotated`` gives a scalar's type where the kernel states it; ``pointers`` are certain.
 
-    ``integers`` are pointers whose elements the kernel treats as integers, with the likeliest type.
+    ``integers`` are pointers whose elements the kernel treats as integers, with the likeliest type; ``last_strides`` are
+    parameters that can be the stride of a last dimension.
     """
 
     names: tuple[str, ...]
@@ -40,6 +42,7 @@ class KernelFacts:
     not_specialized: frozenset[str]
     not_aligned: frozenset[str]
     integers: Mapping[str, str]
+    last_strides: frozenset[str]
 
 
 def facts_of(kernel: Kernel) -> KernelFacts:
@@ -71,9 +74,10 @@ def _facts(node: ast.FunctionDef, module: SourceModule) -> KernelFacts:
     defaults.update({p.arg: value for p, value in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if value is not None})
     names = tuple(parameter.arg for parameter in parameters)
     unspecialized, unaligned = _jit_options(node, names)
+    pointers = _pointers(node, module)
     return KernelFacts(
-        names, frozenset(constexprs), annotated, defaults, _pointers(node, module), _tested_for_none(node), _expects_fp8(node),
-        unspecialized, unaligned, integer_pointers(node, names),
+        names, frozenset(constexprs), annotated, defaults, pointers, _tested_for_none(node), _expects_fp8(node),
+        unspecialized, unaligned, integer_pointers(node, names), possible_last_strides(node, names, pointers),
     )  # fmt: skip
 
 

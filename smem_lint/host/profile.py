@@ -69,6 +69,7 @@ class Profile:
     cache_names: re.Pattern[str]
     cache_scenarios: tuple[tuple[str, str], ...]
     model_dtype: DType
+    aligned: re.Pattern[str]
     assume: Mapping[str, Any] = field(default_factory=dict)
 
     def __call__(self, path: Path, symbol: Symbol, extra: Iterable[str] = ()) -> bool:
@@ -131,6 +132,10 @@ class Profile:
                     return kind
         return None
 
+    def is_aligned(self, names: Iterable[str]) -> bool:
+        """Whether a size is one that a model fixes to a multiple of 16, by the names it goes under."""
+        return any(self.aligned.fullmatch(name) for name in names)
+
     def is_cache(self, names: Iterable[str]) -> bool:
         return any(self.cache_names.fullmatch(name) for name in names)
 
@@ -186,6 +191,7 @@ def _build(table: Mapping[str, Any], base: Profile | None) -> Profile:
             tuple((row["dtype"], row["label"]) for row in cache_table["scenarios"]) if cache_table else base.cache_scenarios  # type: ignore[union-attr]
         ),
         model_dtype=DType(table.get("model_dtype", base.model_dtype.name if base else "bfloat16")),
+        aligned=_any(table["aligned"]["names"]) if "aligned" in table else base.aligned if base else _any(()),
         assume=dict(table.get("assume", base.assume if base else {})),
     )
 
