@@ -108,8 +108,9 @@ class ModelEngine:
         if watch is not None:
             return self._made(specialization, watch)
         token = _front_key(specialization)
-        if self._shared[token] < 2:
+        if self._shared[token] < 2 and token not in self._kept:
             return self._made(specialization, None)
+        self._shared[token] -= 1
         kept = self._kept.get(token)
         if kept is None:
             try:
@@ -121,7 +122,10 @@ class ModelEngine:
                 self._kept.popitem(last=False)
         if isinstance(kept, Exception):
             raise kept
-        return kept.clone()
+        if self._shared[token]:
+            return kept.clone()
+        del self._kept[token]
+        return kept
 
     def _made(self, specialization: Specialization, watch: Watcher | None) -> Module:
         module = build(self.repository, specialization, self._version)

@@ -55,17 +55,19 @@ _DECLARED: dict[str, Effects] = {
     "ttng.async_tma_scatter": _READ_WRITE, "ttng.tc_gen5_mma": _READ_WRITE, "ttng.tc_gen5_mma_scaled": _READ_WRITE,
     "ttng.tc_gen5_commit": _WRITE, "ttng.tmem_load": _READ, "ttng.tmem_store": _WRITE, "ttng.tmem_copy": _READ_WRITE,
     "ttng.tensormap_create": _READ_WRITE, "ttng.tensormap_fenceproxy_acquire": _WRITE,
+    **dict.fromkeys(_PURE, _NONE),
 }  # fmt: skip
 
 
 def own_effects(op: Op) -> Effects | None:
     """The effects that ``op`` itself declares, without its regions'; None when it declares nothing (unknown)."""
     name = op.name
-    if name in _PURE or name.startswith(_PURE_DIALECTS):
-        return _NONE
     declared = _DECLARED.get(name)
     if declared is not None:
         return declared
+    if name.startswith(_PURE_DIALECTS):
+        _DECLARED[name] = _NONE
+        return _NONE
     if name == "tt.load":
         return _READ_WRITE if op.attrs.get("isVolatile") else _READ
     if name in ("ttg.local_alloc", "ttng.tmem_alloc"):
@@ -107,6 +109,9 @@ def recursive_effects(op: Op) -> Effects | None:
 
 def is_memory_effect_free(op: Op) -> bool:
     """MLIR's ``isMemoryEffectFree``: declares that it touches no memory, and so do the operations within, where those count."""
+    declared = _DECLARED.get(op.name)
+    if declared is not None:
+        return not declared
     if op.name not in _RECURSIVE:
         effects = own_effects(op)
         return effects is not None and not effects

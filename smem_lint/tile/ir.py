@@ -113,14 +113,12 @@ class Op:
     ) -> None:  # fmt: skip
         self.name = name
         self.operands: list[Value] = list(operands)
-        self._uses: list[Use] = []
-        for index, value in enumerate(self.operands):
-            use = Use(value, self, index)
-            value.uses[use] = None
-            self._uses.append(use)
+        self._uses = uses = [Use(value, self, index) for index, value in enumerate(self.operands)]
+        for use in uses:
+            use.value.uses[use] = None
         self.results = [Value(type_, self, None, index) for index, type_ in enumerate(result_types)]
         self.attrs: dict[str, Any] = {} if attrs is None else attrs
-        self.regions = [Region(self) for _ in range(regions)]
+        self.regions = [Region(self) for _ in range(regions)] if regions else []
         self.successors: list[Block] = []
         self.block: Block | None = None
         self.prev: Op | None = None

@@ -85,6 +85,40 @@ def _reaching(value: Value, found: Feeds) -> Value | None:
     return only
 
 
+def _may_be_constant(op: Op) -> bool:
+    """Whether an input of an ``scf.for`` may be reached by one value only; False only where ``_make_inputs_dead`` has nothing to do."""
+    count = trip_count(op)
+    if count is not None and count < 2:
+        return True
+    inits, yields, body = op.operands[3:], op.body.terminator.operands, op.body
+    for index, initial in enumerate(inits):
+        at = yields[index]
+        if at.block is not body or not at.index:
+            if at is initial or (count is not None and at.parent_block is not body):
+                return True
+            continue
+        for _ in inits:
+            if at.block is not body or not at.index:
+                if at is initial:
+                    return True
+                break
+            if inits[at.index - 1] is not initial:
+                break
+            at = yields[at.index - 1]
+        else:
+            return True
+    return False
+
+
+def _may_repeat(op: Op) -> bool:
+    """Whether two carried values of an ``scf.for`` may be the same; False only where ``_merge_duplicates`` has nothing to do."""
+    count = trip_count(op)
+    inits, yields = op.operands[3:], op.body.terminator.operands
+    if count is None:
+        return len(set(zip(inits, yields, strict=True))) < len(inits)
+    return count < 2 or len(set(yields)) < len(yields)
+
+
 def _available(op: Op, value: Value, at: Value) -> bool:
     """Whether ``value``, which reaches input ``at`` of ``op``, is defined where ``at`` is."""
     block = value.parent_block
@@ -96,7 +130,7 @@ def _available(op: Op, value: Value, at: Value) -> bool:
 @pattern("scf.for", "scf.if", "scf.while")
 def _make_inputs_dead(op: Op, rewriter: Rewriter) -> bool:
     """An input that only one value can reach is that value."""
-    if not op.results and op.name == "scf.if":
+    if (not op.results and op.name == "scf.if") or (op.name == "scf.for" and not _may_be_constant(op)):
         return False
     found = feeds(op)
     changed = False
@@ -117,7 +151,7 @@ def _index(value: Value) -> int:
 @pattern("scf.for", "scf.if", "scf.while")
 def _merge_duplicates(op: Op, rewriter: Rewriter) -> bool:
     """Of two inputs of one place that always hold the same value, the first does."""
-    if not op.results and op.name == "scf.if":
+    if (not op.results and op.name == "scf.if") or (op.name == "scf.for" and not _may_repeat(op)):
         return False
     found = feeds(op)
     first: dict[tuple[Op | Block | None, frozenset[tuple[Op, Value]]], Value] = {}

@@ -162,8 +162,9 @@ class _Propagation:
             self.join_value(arg, value)
         outer = self.changed
         for _ in range(_MAX_ROUNDS):
-            self.changed = False
             self.block(body)
+            outer |= self.changed
+            self.changed = False  # the body says the same again unless what it is handed changes
             if count != 1:
                 for arg, value in zip(body.args[1:], body.terminator.operands, strict=True):
                     self.join_value(arg, value)
