@@ -38,7 +38,10 @@ def fix(report: Report, lint: Lint, diff: bool, unsafe: bool = False) -> int:
     for file, fixes in by_file.items():
         work = _Work(lint, engine, checked[file], report)
         for one in fixes:
-            _say(one, work.attempt(one), diff)
+            if work.gone(one.finding):
+                _say_gone(one.finding, diff)
+            else:
+                _say(one, work.attempt(one), diff)
         if work.edits:
             changed += 1
             _show(checked[file], work.text, work.result) if diff else _write(checked[file], work.result)
@@ -83,6 +86,10 @@ class _Work:
             self.text = None
         self.result = b""
 
+    def gone(self, finding: Finding) -> bool:
+        """Whether an earlier fix of the file took the finding along."""
+        return bool(self.edits) and not _counted(self.now[0])[_key(finding)]
+
     def attempt(self, one: Fix) -> str | None:
         """Try a fix's ways; None where one is kept, else why none is."""
         if self.text is None:
@@ -108,7 +115,7 @@ class _Work:
         report = again.report()
         judged = [found for found in again.judged if found.config.file == self.file]
         before, after = _counted(self.now[0]), _counted(report.findings)
-        key = (one.finding.rule, one.finding.kernel, one.finding.target)
+        key = _key(one.finding)
         if after[key] >= before[key]:
             return "the finding would not go away"
         worse = [key for key in after if after[key] > before[key]]
@@ -144,7 +151,16 @@ def _sites(judged: Iterable[Judged]) -> list[tuple[str, int, int]]:
 
 
 def _counted(findings: Iterable[Finding]) -> Counter[tuple[str, str, str]]:
-    return Counter((one.rule, one.kernel, one.target) for one in findings if one.fails or one.rule == "SMEM011")
+    return Counter(_key(one) for one in findings if one.fails or one.rule == "SMEM011")
+
+
+def _key(finding: Finding) -> tuple[str, str, str]:
+    return finding.rule, finding.kernel, finding.target
+
+
+def _say_gone(finding: Finding, diff: bool) -> None:
+    goes = "would go" if diff else "went"
+    print(f"{finding.file}:{finding.line}: {finding.rule} {goes} with an earlier fix of the file", file=sys.stderr)
 
 
 def _say(one: Fix, refused: str | None, diff: bool) -> None:

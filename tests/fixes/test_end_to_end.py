@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from smem_lint.fixes.query_device_limit import QUERY
 from smem_lint.specialization import Specialization
+
+from .conftest import gemm
 
 FIXTURE = Path(__file__).parents[2] / "fixtures" / "kernels" / "mla_decode.py"
 FIXED_BYTES = 83_968
@@ -39,14 +42,14 @@ def from_finding_to_fix(run, path, cache, latent):
     assert run(path.name, "--diff")[:2] == (0, "")
 
 
-def stages_by_type(path, kernel, cache, latent):
-    """The options that each type and latent size is launched with."""
+def stages_by_type(path, kernel, cache, latent, capability=120):
+    """The options that each type and latent size is launched with on a device."""
     from smem_lint.host import Config, resolve
     from smem_lint.source.modules import Repository
 
     found: dict[tuple[str, int], set[int]] = {}
     configs = []
-    for one in resolve(Repository([path.parent]), [path.name]):
+    for one in resolve(Repository([path.parent]), [path.name], capability=capability):
         if isinstance(one, Config) and one.kernel == kernel and not one.unresolved:
             configs.append(one)
             found.setdefault((one.types[cache], one.constexprs[latent]), set()).add(one.options["num_stages"])
@@ -72,6 +75,93 @@ def test_the_compiler_confirms_the_fix(run, tmp_path):
     assert isinstance(specialization, Specialization) and specialization.num_stages == 1
     (answer,) = CompilerEngine([tmp_path], jobs=1).estimate([specialization])
     assert answer.bytes == FIXED_BYTES
+
+
+def test_devices_with_more_memory_keep_their_stages(run, tmp_path):
+    """The compiler's bytes for sm_90: 102,400 at two stages, of 232,448."""
+    path = Path(shutil.copy(FIXTURE, tmp_path))
+    run(path.name, "--fix")
+    found, configs = stages_by_type(path, "_mla_decode_split", "kv_cache", "LATENT", 90)
+    assert found == {("*fp8e4nv", 512): {2}, ("*bf16", 512): {2}, ("*bf16", 256): {2}, ("*fp8e4nv", 256): {2}}
+    assert run(path.name, "--target", "sm_120,sm_90", "--diff")[:2] == (0, "")
+    pytest.importorskip("triton", reason="the compiler's bytes need Triton")
+    from smem_lint.model import ModelEngine
+    from smem_lint.verify.compiler import CompilerEngine
+
+    one = next(config for config in configs if config.types["kv_cache"] == "*fp8e4nv" and config.constexprs["LATENT"] == 512)
+    specialization = one.specialization(90)
+    assert isinstance(specialization, Specialization)
+    (answer,), (estimate,) = (engine.estimate([specialization]) for engine in (CompilerEngine([tmp_path], jobs=1), ModelEngine([tmp_path])))
+    assert answer.bytes == estimate.bytes == 102_400 and estimate.exact
+
+
+LITERAL = "(block_m + block_n) * block_k * size * (stages - 1) > {}"
+PICK = """
+
+def stages_that_fit(block_m, block_n, block_k, size):
+    stages = 5
+    while stages > 1 and {}:
+        stages -= 1
+    return stages
+"""
+STAGED = """\
+num_stages = stages_that_fit(128, 128, 64, a.element_size())
+matmul[(1,)](a, b, c, 4096, 4096, 128, 128, M=128, N=128, BK=64, num_stages=num_stages)"""
+
+
+def results(out):
+    return [(one["rule"], one["line"], one["bytes"], one["fix"]) for one in json.loads(out)["results"] if one["rule"] != "SMEM008"]
+
+
+def test_a_literal_limit_is_asked_of_the_device(run, tmp_path):
+    """On sm_120 five stages of 128 x 128 x 64 in bf16 ask for 131,072 bytes and four for 98,304; sm_90 stages five as five: 163,840."""
+    path, source = tmp_path / "kernels.py", gemm(STAGED, above=PICK.format(LITERAL.format("227 * 1024")))
+    path.write_text(source)
+    compared = source[: source.index("> 227")].count("\n") + 1
+    launch = source[: source.index("matmul[")].count("\n") + 1
+    code, out, _ = run(path.name, "--output-format", "json")
+    assert code == 1
+    assert results(out) == [("SMEM006", compared, None, "query-device-limit"), ("SMEM001", launch, 131_072, "lower-num-stages")]
+    fixed = gemm(STAGED, above=PICK.format(LITERAL.format(QUERY)))
+    code, diff, told = run(path.name, "--diff")
+    assert code == 1 and path.read_text() == source
+    changed = [line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+    assert changed == [f"{sign}    while stages > 1 and {LITERAL.format(limit)}:" for sign, limit in (("-", "227 * 1024"), ("+", QUERY))]
+    assert told.splitlines() == [
+        f"kernels.py:{compared}: would fix SMEM006: asks the device for its limit",
+        f"kernels.py:{launch}: SMEM001 would go with an earlier fix of the file",
+    ]
+    code, out, _ = run(path.name, "--fix", "--output-format", "json")
+    assert (code, results(out), path.read_text()) == (0, [], fixed)
+    compile(fixed, "kernels.py", "exec")
+    assert run(path.name, "--diff")[:2] == (0, "")
+    assert {target: stages_at(path, target) for target in (120, 90, 80)} == {120: (4, 98_304), 90: (5, 163_840), 80: (5, 131_072)}
+
+
+def stages_at(path, capability):
+    """The launch's stages, and its bytes."""
+    from smem_lint.host import resolve
+    from smem_lint.model import ModelEngine
+    from smem_lint.source.modules import Repository
+
+    (config,) = resolve(Repository([path.parent]), [path.name], capability=capability)
+    specialization = config.specialization(capability)
+    (estimate,) = ModelEngine([path.parent]).estimate([specialization])
+    assert estimate.exact
+    return specialization.num_stages, estimate.bytes
+
+
+def test_a_capability_that_stands_for_memory_is_told_and_left(run, tmp_path):
+    """What a device of a later capability should get instead only its author knows."""
+    sizes = "        BLOCK, stages = 128, 4\n    else:\n        BLOCK, stages = 64, 3\n    return BLOCK, stages\n"
+    above = "\n\ndef tiles():\n    if torch.cuda.get_device_capability() >= (9, 0):\n" + sizes
+    launch = "bk, stages = tiles()\nmatmul[(1,)](a, b, c, 4096, 4096, 128, 128, M=128, N=128, BK=bk, num_stages=stages)"
+    path, source = tmp_path / "kernels.py", gemm(launch, above=above)
+    path.write_text(source)
+    code, out, _ = run(path.name, "--select", "SMEM006", "--fix", "--output-format", "json")
+    (finding,) = json.loads(out)["results"]
+    assert (code, finding["rule"], finding["fix"]) == (1, "SMEM006", None) and "sm_121" in finding["message"]
+    assert path.read_text() == source
 
 
 def test_triton_decode_attention_of_vllm(run, tmp_path, library_root):
