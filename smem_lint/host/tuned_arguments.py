@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -38,10 +39,11 @@ def given(site: Site, entry: Mapping[str, Any], facts: Mapping[str, Any]) -> dic
     """Values for the parameters of the site's function, and for a local name that holds the entry."""
     assert site.function is not None
     dtype, block = element_type(facts), facts.get("block_shape")
-    per_channel = facts.get("per_channel_quant") == "True" or _CHANNEL.search(str(facts.get("dtype", ""))) is not None
+    by_channel = dtype == "int8_w8a8" and not block
+    per_channel = by_channel or facts.get("per_channel_quant") == "True" or _CHANNEL.search(str(facts.get("dtype", ""))) is not None
     left, right = _OPERANDS.get(dtype, _UNQUANTISED)
     shapes = _shapes(facts, list(block) if block else None, per_channel, packed=dtype == "int4_w4a16")
-    values: dict[str, Any] = {name: dict(entry) for name in NAMES}
+    values: dict[str, Any] = {**_defaults(site), **{name: dict(entry) for name in NAMES}}
     for name in parameters_of(site.function):
         if name.startswith("use_"):
             values[name] = name == f"use_{dtype}"
@@ -66,6 +68,18 @@ def given(site: Site, entry: Mapping[str, Any], facts: Mapping[str, Any]) -> dic
         elif name.endswith("dtype") or name == "compute_type":
             values[name] = DType("bfloat16")
     return values
+
+
+def _defaults(site: Site) -> dict[str, Any]:
+    """Parameters with the constants that they have by default: a tuned config is for the plain call."""
+    assert site.function is not None
+    arguments = site.function.node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = [
+        *zip(reversed(positional), reversed(arguments.defaults), strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    return {parameter.arg: value.value for parameter, value in pairs if isinstance(value, ast.Constant)}
 
 
 def _shapes(facts: Mapping[str, Any], block: list[int] | None, per_channel: bool, packed: bool) -> dict[str, list[Any]]:
