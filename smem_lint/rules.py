@@ -14,6 +14,7 @@ from smem_lint.toml import TOMLError, load_toml
 SEVERITIES = ("error", "warning", "info")
 SCOPES = ("config", "types", "list", "guard", "unresolved", "suppression")
 _REQUIRED = ("id", "name", "severity", "scope", "when", "message", "since", "what", "why")
+_OPTIONAL = ("fix", "fixing")
 _PLAIN = ("id", "name", "severity", "scope", "since", "what", "why")
 _PLACES = (Path(__file__).with_name("_rules"), Path(__file__).parent.parent / "rules")
 
@@ -34,7 +35,8 @@ class Example:
 @dataclass(frozen=True, slots=True)
 class Rule:
     """``scope`` says what is judged: one ``config``, one launch over its ``types``, an autotune ``list``, a hand-written
-    ``guard``, an ``unresolved`` config or a ``suppression``; ``when`` is asked of the facts that ``check`` gathers for it."""
+    ``guard``, an ``unresolved`` config or a ``suppression``; ``when`` is asked of the facts that ``check`` gathers for it.
+    ``fix`` names what ``--fix`` does, ``fixing`` says what that changes and what it leaves."""
 
     id: str
     name: str
@@ -46,14 +48,17 @@ class Rule:
     what: str
     why: str
     fix: str = ""
+    fixing: str = ""
     examples: tuple[Example, ...] = ()
 
     def page(self) -> str:
         """The rule's page, as Markdown."""
         parts = [f"# {self.id} {self.name}", f"Severity: {self.severity}. Since {self.since}."]
         if self.fix:
-            parts.append(f"Fix: `{self.fix}` is available with `--fix`.")
+            parts.append(f"Fix: `{self.fix}` (safe: `check --fix` applies it, `check --diff` shows it).")
         parts += ["## What it does", self.what.strip(), "## Why is this bad?", self.why.strip()]
+        if self.fixing:
+            parts += ["## Fix", self.fixing.strip()]
         for example in self.examples:
             parts += [f"## {'Example' if example.bad else 'Use instead'}: {example.title}", f"```python\n{example.code.strip()}\n```"]
         return "\n\n".join(parts) + "\n"
@@ -66,7 +71,7 @@ def read_rule(path: Path) -> Rule:
         missing = [name for name in _REQUIRED if name not in table]
         if missing:
             raise RuleError(f"{path}: {', '.join(missing)} missing")
-        wrong = [name for name in (*_REQUIRED, "fix") if not isinstance(table.get(name, ""), str)]
+        wrong = [name for name in (*_REQUIRED, *_OPTIONAL) if not isinstance(table.get(name, ""), str)]
         if wrong:
             raise RuleError(f"{path}: {wrong[0]}: expected text")
         if table["severity"] not in SEVERITIES:
@@ -74,8 +79,8 @@ def read_rule(path: Path) -> Rule:
         if table["scope"] not in SCOPES:
             raise RuleError(f"{path}: scope {table['scope']!r} is not one of {', '.join(SCOPES)}")
         return Rule(
-            when=Expression(table["when"]), message=Message(table["message"]), fix=table.get("fix", ""),
-            examples=_examples(table.get("example", []), path), **{name: table[name] for name in _PLAIN},
+            when=Expression(table["when"]), message=Message(table["message"]), examples=_examples(table.get("example", []), path),
+            **{name: table[name] for name in _PLAIN}, **{name: table[name] for name in _OPTIONAL if name in table},
         )  # fmt: skip
     except OSError as error:
         raise RuleError(f"{path}: {error.strerror or error}") from error
@@ -113,6 +118,14 @@ def load_rules(extra: Iterable[Path] = ()) -> tuple[Rule, ...]:
                 raise RuleError(f"{path}: {rule.id} is taken by {rules[rule.id].name!r}")
             rules[rule.id] = rule
     return tuple(rules.values())
+
+
+def pages(rules: Sequence[Rule]) -> dict[str, str]:
+    """A file for each rule, and ``README.md`` with a table of them; by name."""
+    rows = [f"| [{one.id}]({one.id}.md) | {one.name} | {one.severity} | {f'`{one.fix}`' if one.fix else ''} |" for one in rules]
+    index = ["# Rules", "", "Written by `smem-lint rule --output-dir docs/rules` from the files in `rules/`.", ""]
+    table = ["| id | name | severity | fix |", "|---|---|---|---|", *rows]
+    return {"README.md": "\n".join([*index, *table]) + "\n", **{f"{one.id}.md": one.page() for one in rules}}
 
 
 def selected(rules: Sequence[Rule], select: Sequence[str], ignore: Sequence[str]) -> tuple[Rule, ...]:

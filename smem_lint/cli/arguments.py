@@ -164,6 +164,7 @@ def _env(commands: Any) -> None:
 def _rule(commands: Any) -> None:
     command = _command(commands, "rule", "rule", "a rule's page, or the list of rules")
     command.add_argument("rule", nargs="?", metavar="ID")
+    command.add_argument("--output-dir", metavar="DIR", help="write every rule's page there, and an index")
     command.add_argument("--config", metavar="FILE")
 
 

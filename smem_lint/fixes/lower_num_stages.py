@@ -131,7 +131,7 @@ class Launch:
 
     def _tests(self, plan: Lowering, guard: Sequence[Condition], variable: str | None) -> list[str]:
         tests = [f"{variable} > {plan.fewest}"] if variable else []
-        if variable is None and b"hip" in self.text.utf8.lower():
+        if self.text.serves_amd:
             tests.append("torch.version.hip is None")
         return [*tests, *(self._test(one) for one in guard)]
 

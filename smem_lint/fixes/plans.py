@@ -156,7 +156,7 @@ def _drop(finding: Finding, judged: Sequence[Judged], unsafe: bool) -> Fix | Non
     attempts: list[Attempt] = [drop]
     if unsafe:
         attempts.append(lambda text: Tuned(text, finding.line, finding.kernel).with_pruning())
-    return Fix(finding.fix, finding, tuple(attempts), f"the list keeps what can launch on {targets}")
+    return Fix(finding.fix, finding, tuple(attempts), f"the list keeps what can launch on {targets}, for every GPU")
 
 
 def _never_fits(one: Judged) -> bool:

@@ -28,6 +28,8 @@ def querying(text: Text, line: int, column: int) -> list[Edit]:
         function = next((one for one in text.ancestors(comparison) if isinstance(one, cst.FunctionDef)), None)
         if len(sides) != 2 or not isinstance(comparison.comparisons[0].operator, _ORDER):
             raise CannotEdit("it is no comparison of two sizes")
+        if text.serves_amd:
+            raise CannotEdit("the file serves AMD's GPUs, too, which cannot be asked in this way")
         if function is None:
             raise CannotEdit("it is evaluated when the module is imported")
         other = sides[1] if literal is sides[0] else sides[0]

@@ -14,7 +14,7 @@ from smem_lint.rules import Rule, built_in
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVEL = {"error": "error", "warning": "warning", "info": "note"}
-_HELP = "https://github.com/smem-lint/smem-lint/blob/main/rules"
+_HELP = "https://github.com/smem-lint/smem-lint/blob/main/docs/rules"
 
 
 def render(report: Report, options: Options) -> str:
@@ -39,7 +39,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.id, "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": " ".join(rule.what.split())}, "fullDescription": {"text": " ".join(rule.why.split())},
-        "help": {"text": rule.page(), "markdown": rule.page()}, "helpUri": f"{_HELP}/{rule.id}-{rule.name}.toml",
+        "help": {"text": rule.page(), "markdown": rule.page()}, "helpUri": f"{_HELP}/{rule.id}.md",
         "defaultConfiguration": {"level": _LEVEL[rule.severity]},
     }  # fmt: skip
 

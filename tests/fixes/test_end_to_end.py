@@ -29,6 +29,7 @@ def from_finding_to_fix(run, path, cache, latent):
         "# 102,400 bytes of shared memory a block; 83,968 with num_stages=1",
         "if (",
         "num_stages > 1",
+        "and torch.version.hip is None",
         f"and {cache}.dtype == torch.float8_e4m3fn",
         f"and {latent} >= 512",
         f"and torch.cuda.get_device_properties({cache}.device).shared_memory_per_block_optin < 102_400",

@@ -55,6 +55,13 @@ def test_only_the_type_that_overflows_is_lowered(fixed):
     assert "a.dtype == torch.float32" in text
 
 
+@pytest.mark.parametrize("stages", ["3", "STAGES"])
+def test_amd_is_not_asked(fixed, stages):
+    """PyTorch gives the properties of AMD's devices without the opt-in limit."""
+    text = fixed(gemm(call(f", num_stages={stages}"), above="\nSTAGES = 3\nis_rocm = False\n"))
+    assert "torch.version.hip is None\n        and torch.cuda.get_device_properties(" in text
+
+
 @pytest.mark.parametrize("value", ["STAGES['large']", "2 + 1"])
 def test_any_plain_value_is_kept_where_it_fits(fixed, value):
     text = fixed(gemm(call(f", num_stages={value}"), above="\nSTAGES = {'large': 3}\n"))

@@ -116,3 +116,10 @@ def test_nothing_is_asked_of_a_device_at_import():
     text = Text(source.encode())
     with pytest.raises(CannotEdit, match="import"):
         querying(text, 3, source.splitlines()[2].index("232448") + 1)
+
+
+def test_a_limit_in_a_file_that_serves_amd_stays():
+    source = LIMIT.format(line="if need > 232448: k //= 2", above="is_hip = False")
+    text = Text(source.encode())
+    with pytest.raises(CannotEdit, match="AMD"):
+        querying(text, 6, source.splitlines()[5].index("232448") + 1)

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from smem_lint.rules import RuleError, built_in, facts_of, load_rules, read_rule, selected
+from smem_lint.cli import main
+from smem_lint.rules import RuleError, built_in, facts_of, load_rules, pages, read_rule, selected
 
 GOOD = """
 id = "MINE01"
@@ -60,6 +61,25 @@ def test_file_names_say_what_is_inside():
         assert path.stem == f"{rule.id}-{rule.name}"
 
 
+def test_every_page_says_how_it_is_fixed():
+    for rule in built_in():
+        page = rule.page()
+        assert "\n## Fix\n\n" in page, rule.id
+        assert (f"Fix: `{rule.fix}` (safe: `check --fix` applies it" in page) == bool(rule.fix)
+        assert rule.fixing.strip().startswith(f"`{rule.fix}` " if rule.fix else "None")
+    pruning = next(rule for rule in built_in() if rule.id == "SMEM004").page()
+    assert "`add-pruning` is unsafe and needs `--unsafe-fixes`" in pruning and "It removes them for every GPU" in pruning
+
+
+def test_the_pages_in_docs_are_those_of_the_rules(tmp_path):
+    """``smem-lint rule --output-dir docs/rules`` writes them."""
+    assert main(["rule", "--output-dir", str(tmp_path)]) == 0
+    written = {path.name: path.read_text("utf8") for path in tmp_path.iterdir()}
+    folder = Path(__file__).parents[2] / "docs" / "rules"
+    assert written == pages(built_in()) == {path.name: path.read_text("utf8") for path in folder.iterdir()}
+    assert len(written) == 12
+
+
 @pytest.mark.parametrize(
     "change, said",
     [
@@ -71,6 +91,7 @@ def test_file_names_say_what_is_inside():
         (("id = ", "id "), "Expected"),
         (("name = \"too-big\"", "name = 3"), "name: expected text"),
         (("when = \"bytes > 1\"", "when = 3"), "when: expected text"),
+        (("why = \"y\"", "why = \"y\"\nfixing = 3"), "fixing: expected text"),
         (("why = \"y\"", "why = \"y\"\n[[example]]\nbad = true"), "example 1: code missing"),
         (("why = \"y\"", "why = \"y\"\nexample = 3"), "example: expected tables"),
     ],
