@@ -48,7 +48,8 @@ class Evaluation:
     chain: frozenset[ast.AST] = frozenset()
     """Functions on the way to the launch that is looked for; calls of others are put off where they would force a decision."""
     given: Mapping[str, Any] = field(default_factory=dict)
-    """Values for local names of the function that the run starts in, where they would not be known."""
+    """Values for arguments and local names of the function that the run starts in, where they would not be known; ``local name``
+    for a local name in any case."""
     watch: Callable[[Launch], None] | None = None
 
     def step(self) -> None:

@@ -486,9 +486,8 @@ def iterate(run: Evaluation, value: Any) -> Iterator[Any] | None:
 def assign(run: Evaluation, target: ast.expr, value: Any, scope: Scope) -> None:
     """Bind a target: a name, a tuple of targets, an attribute, an item."""
     if isinstance(target, ast.Name):
-        if run.depth == 1 and target.id in run.given and (isinstance(value, (Symbol, Tensor)) or value is UNKNOWN):
-            value = run.given[target.id]
-            value = dict(value) if isinstance(value, dict) else value
+        if run.given and run.depth == 1:
+            value = _given(run, target.id, value)
         run.program.bind(scope, target.id, value)
         if isinstance(value, Symbol):
             run.program.alias(run.path, value, target.id)
@@ -502,6 +501,16 @@ def assign(run: Evaluation, target: ast.expr, value: Any, scope: Scope) -> None:
             _set_item(run, container, target.slice, value, scope)
     elif isinstance(target, ast.Starred):
         assign(run, target.value, value, scope)
+
+
+def _given(run: Evaluation, name: str, value: Any) -> Any:
+    """What a local name is worth in a run that gives values: ``local name`` in any case, ``name`` where it would not be known."""
+    if f"local {name}" in run.given:
+        return run.given[f"local {name}"]
+    if name not in run.given or not (isinstance(value, (Symbol, Tensor)) or value is UNKNOWN):
+        return value
+    found = run.given[name]
+    return dict(found) if isinstance(found, dict) else found
 
 
 def _set_item(run: Evaluation, container: Any, place: ast.expr, value: Any, scope: Scope) -> None:

@@ -67,8 +67,11 @@ class TunedConfigs:
         told = {name: value for name, value in facts.items() if name != "device_name"}
         key = repr((site.name, sorted(entry.items()), sorted(told.items())))
         if key not in self._kept:
+            entry = {name: value for name, value in entry.items() if value is not False}
             limits = replace(self.program.limits, paths=12, site_steps=60_000)
             found = follow(self.program, site, self.profile, given=given(site, entry, told), limits=limits)
+            if not found.configs and element_type(told):
+                found = follow(self.program, site, self.profile, given=given(site, entry, told, plain=True), limits=limits)
             fitting = [config for config in found.configs if _comes_from(config, entry)] or found.configs
             fitting.sort(key=lambda config: len(config.unresolved))
             self._kept[key] = fitting[:_VARIANTS]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from smem_lint.host.launches import Site
-from smem_lint.host.tuned_launches import NAMES, parameters_of
+from smem_lint.host.tuned_launches import NAMES, locals_of, parameters_of, takes_config
 from smem_lint.host.values import DType, Symbol, Tensor
 
 _LEFT = frozenset({"A", "a", "x", "input", "q_input", "inputs"})
@@ -35,9 +35,15 @@ def element_type(facts: Mapping[str, Any]) -> str:
     return text if text in _OPERANDS else ""
 
 
-def given(site: Site, entry: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
-    """Values for the parameters of the site's function, and for a local name that holds the entry."""
+def given(site: Site, entry: Mapping[str, Any], facts: Mapping[str, Any], plain: bool = False) -> dict[str, Any]:
+    """Values for the parameters of the site's function, and for local names that hold the entry.
+
+    ``plain``: the function is handed activations of 16 bits, and quantises them itself.
+    """
     assert site.function is not None
+    by_name = _locals(site, entry, facts)
+    if by_name:
+        return by_name
     dtype, block = element_type(facts), facts.get("block_shape")
     by_channel = dtype == "int8_w8a8" and not block
     per_channel = by_channel or facts.get("per_channel_quant") == "True" or _CHANNEL.search(str(facts.get("dtype", ""))) is not None
@@ -53,6 +59,9 @@ def given(site: Site, entry: Mapping[str, Any], facts: Mapping[str, Any]) -> dic
             values[name] = False
         elif name in ("block_shape", "block_size"):
             values[name] = list(block) if block else [0, 128] if dtype == "int4_w4a16" else None
+        elif name in _LEFT and plain:
+            values[name] = Tensor(name, DType(_UNQUANTISED[0]), shapes["left"])
+            values[f"local {name}"] = Tensor(name, DType(left), shapes["left"])
         elif name in _LEFT:
             values[name] = Tensor(name, DType(left), shapes["left"])
         elif name in _RIGHT:
@@ -67,6 +76,19 @@ def given(site: Site, entry: Mapping[str, Any], facts: Mapping[str, Any]) -> dic
             values[name] = None
         elif name.endswith("dtype") or name == "compute_type":
             values[name] = DType("bfloat16")
+    return values
+
+
+def _locals(site: Site, entry: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Local names that are spelled as the entry's own, sizes and a cache's type that the file's name gives; empty for other functions."""
+    assert site.function is not None
+    held = locals_of(site.function)
+    if takes_config(site.function) or not set(entry) - {"num_warps", "num_stages"} <= held:
+        return {}
+    sizes = {name: value for name, value in facts.items() if isinstance(value, int)}
+    values: dict[str, Any] = {f"local {name}": value for name, value in {**sizes, **entry}.items() if name in held}
+    if "cache_dtype" in facts and "state" in parameters_of(site.function):
+        values["state"] = Tensor("state", DType(str(facts["cache_dtype"])))
     return values
 
 

@@ -1,7 +1,8 @@
 """Which launches take the entries of a tuned file.
 
 They are looked for in the modules beside the folder of the file, or in what those import: a site whose kernel has every name of
-the entry among its constexprs, in a function that takes the entry, or binds it to a local name, as ``config``. A module that
+the entry among its constexprs, in a function that takes the entry, or binds it to a local name, as ``config``, or that has a local
+name for each name of the entry. A module that
 spells the file's element type (``int8_w8a8``) goes before one that does not.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from smem_lint.host.kernel_facts import facts_of
@@ -19,7 +21,17 @@ from smem_lint.source.bindings import FunctionEntry
 from smem_lint.source.modules import Definition, SourceModule
 from smem_lint.source.reading import mentions_triton
 
+
+@dataclass(frozen=True, slots=True)
+class _Near:
+    """Launches, and the modules through which they were found."""
+
+    sites: list[Site]
+    readers: list[SourceModule]
+
+
 NAMES = ("config", "cfg", "tuned_config")
+_CONFIG_NAMES = frozenset(NAMES)
 _LEVELS = 4
 
 
@@ -38,21 +50,29 @@ class TunedLaunches:
         key = (folder, names, dtype)
         if key not in self._known:
             kernel = kernel_named(folder, self.program.repository.roots, self.mapped)
-            found = [site for site in self._near(folder, kernel) if self._takes(site, names, kernel)]
+            near = self._near(folder, kernel, names)
+            spelled = {name for name in names if any(f'"{name}"' in module.text for module in near.readers)}
+            found = [site for site in near.sites if self._takes(site, names, spelled, kernel)]
             unique = list({id(site.node): site for site in found}.values())
             self._known[key] = sorted(unique, key=lambda site: not (dtype and dtype in site.module.text))
         return self._known[key]
 
-    def _takes(self, site: Site, names: frozenset[str], kernel: str) -> bool:
+    def _takes(self, site: Site, names: frozenset[str], spelled: set[str], kernel: str) -> bool:
+        """Whether a site takes such entries. Names that are ``spelled`` in the code that reads them may end before the kernel."""
         launched = kernel_of(self.program, site)
-        if launched is None or site.function is None:
+        if site.function is None:
             return False
         if kernel:
             file, _, name = kernel.partition("::")
-            return launched.name == name and (not file or launched.module.file.endswith(file))
-        return bool(names) and names <= facts_of(launched).constexprs and _takes_config(site.function)
+            return launched is not None and launched.name == name and (not file or launched.module.file.endswith(file))
+        if launched is None:
+            return any(keyword.arg is None for keyword in site.node.keywords)
+        taken = names & facts_of(launched).constexprs
+        if not takes_config(site.function):
+            return bool(taken) and names <= locals_of(site.function)
+        return bool(taken) and names - taken <= spelled
 
-    def _near(self, folder: Path, kernel: str) -> list[Site]:
+    def _near(self, folder: Path, kernel: str, names: frozenset[str]) -> _Near:
         """Launches in the nearest folder above that has one in its modules, or else in what those import."""
         above = [*folder.parents][:_LEVELS]
         roots = self.program.repository.roots
@@ -60,14 +80,14 @@ class TunedLaunches:
             paths = [path for root in roots for path in (root / kernel.partition("::")[0],) if path.is_file()]
             sites = [site for path in paths for site in self._sites_at(path)]
             if sites:
-                return sites
+                return _Near(sites, [])
         for near in above:
             modules = [module for path in sorted(near.glob("*.py")) if (module := self._reader(path)) is not None]
-            found = [site for module in modules for site in launch_sites(module) if _plausible(site)]
-            found = found or [site for module in modules for site in self._imported(module) if _plausible(site)]
+            found = [site for module in modules for site in launch_sites(module) if _plausible(site, names)]
+            found = found or [site for module in modules for site in self._imported(module) if _plausible(site, names)]
             if found or near in roots:
-                return found
-        return []
+                return _Near(found, modules)
+        return _Near([], [])
 
     def _reader(self, path: Path) -> SourceModule | None:
         """A module that speaks of configs, and may launch."""
@@ -107,8 +127,9 @@ def kernel_named(folder: Path, roots: tuple[Path, ...], mapped: Mapping[str, str
     return ""
 
 
-def _plausible(site: Site) -> bool:
-    return site.function is not None and _takes_config(site.function)
+def _plausible(site: Site, names: frozenset[str]) -> bool:
+    """Whether a launch is in a function that has a config, or assigns each name of an entry to a local name."""
+    return site.function is not None and (takes_config(site.function) or (bool(names) and names <= locals_of(site.function)))
 
 
 def parameters_of(entry: FunctionEntry) -> list[str]:
@@ -117,7 +138,11 @@ def parameters_of(entry: FunctionEntry) -> list[str]:
     return [argument.arg for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
 
 
-def _takes_config(entry: FunctionEntry) -> bool:
-    if any(name in NAMES for name in parameters_of(entry)):
-        return True
-    return any(isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.id in NAMES for node in ast.walk(entry.node))
+def locals_of(entry: FunctionEntry) -> frozenset[str]:
+    """The names that a function assigns."""
+    return frozenset(node.id for node in ast.walk(entry.node) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+
+
+def takes_config(entry: FunctionEntry) -> bool:
+    """Whether a function is given a config, or binds one to a local name."""
+    return not _CONFIG_NAMES.isdisjoint((*parameters_of(entry), *locals_of(entry)))
