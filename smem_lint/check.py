@@ -11,6 +11,7 @@ from smem_lint.engines import Engine, Estimate
 from smem_lint.findings import Finding, Fit, Related
 from smem_lint.host.config import Config
 from smem_lint.host.guards import hard_coded
+from smem_lint.host.tuned import device_of
 from smem_lint.rules import Rule
 from smem_lint.source.modules import SourceModule
 from smem_lint.specialization import Specialization
@@ -52,6 +53,11 @@ class Judged:
         """What is judged together: a launch, a list, or all entries of a tuned file that one kernel takes."""
         line = 0 if self.config.origin == "tuned-json" else self.config.line
         return (self.config.file, line, self.config.column, self.config.kernel, self.config.origin)
+
+    @property
+    def of_own_device(self) -> bool:
+        """Whether a tuned file's entry is judged on the device that the file is named for."""
+        return self.config.origin == "tuned-json" and device_of(self.config.device_name) == self.device
 
     @property
     def confidence(self) -> str:
@@ -271,6 +277,7 @@ def _list_facts(members: Sequence[Judged]) -> tuple[Judged | None, dict[str, Any
     extreme = (min if dead == known else max)(answered, key=lambda one: one.bytes)
     return extreme, {
         **_base_facts(extreme), "bytes": extreme.bytes, "of": max(one.config.of for one in members) - len(pruned), "evaluated": len(known),
+        "own": extreme.of_own_device, "named": f" ({extreme.config.device_name}, which it is named for)" if extreme.of_own_device else "",
         "fitting": len(known - dead), "dead": len(dead), "dead_configs": _spell_indices(dead),
     }  # fmt: skip
 

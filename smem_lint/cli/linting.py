@@ -23,6 +23,7 @@ from smem_lint.expression import ExpressionError
 from smem_lint.findings import Finding, Problem, Report
 from smem_lint.host.config import Config
 from smem_lint.host.guards import may_hold_limits
+from smem_lint.host.tuned import by_device
 from smem_lint.rules import Rule, RuleError, built_in, load_rules, selected
 from smem_lint.source.comments import Suppression, suppressions
 from smem_lint.source.modules import Repository
@@ -82,6 +83,7 @@ class Lint:
             answered += sum(one.answered for one in judged)
             unanswered += sum(not one.answered for one in judged)
             report.findings += self._findings(judged)
+        report.findings += self._on_their_own_devices(files, engine, report)
         report.findings += self._hard_coded(files)
         cut = {one.config.launch or one.site for one in self.judged if one.config.cut}
         if cut:
@@ -107,11 +109,21 @@ class Lint:
             raise UsageError(f"{', '.join(map(str, self.paths))}: no Python file there")
         return files
 
-    def _findings(self, judged: Sequence[Judged]) -> list[Finding]:
+    def _findings(self, judged: Sequence[Judged], rules: Sequence[Rule] | None = None) -> list[Finding]:
         try:
-            return findings(judged, self.rules, self.settings.near_limit)
+            return findings(judged, self.rules if rules is None else rules, self.settings.near_limit)
         except ExpressionError as error:
             raise UsageError(f"a rule cannot be applied: {error}") from error
+
+    def _on_their_own_devices(self, files: Sequence[Path], engine: Engine, report: Report) -> Iterable[Finding]:
+        """What the rules of lists say of tuned files on the devices that they are named for, where those are no targets."""
+        rules = [rule for rule in self.rules if rule.scope == "list"]
+        named = by_device(files) if rules and self.records is None else {}
+        for device in sorted(named, key=lambda device: device.capability):
+            if device not in self.devices:
+                judged = judge(self.configs(named[device], device, report), device, engine, self.settings.near_limit, {"tuned-json"})
+                self.judged += judged
+                yield from self._findings(judged, rules)
 
     def _hard_coded(self, files: Sequence[Path]) -> Iterable[Finding]:
         if self.records is not None or not any(rule.scope == "guard" for rule in self.rules):

@@ -17,7 +17,7 @@ from smem_lint.source.reading import Problem
 
 def resolved(repository: Repository, files: Iterable[str], capability: int, settings: Settings) -> Iterator[Config | Problem]:
     """Every config of the files for a target, and a problem for each file that cannot be read. Raises UsageError."""
-    return resolve(repository, files, capability=capability, profile=profile_of(settings))
+    return resolve(repository, files, capability=capability, profile=profile_of(settings), tuned=settings.tuned)
 
 
 def profile_of(settings: Settings) -> Profile:

@@ -16,6 +16,7 @@ from smem_lint.host.limits import Limits
 from smem_lint.host.profile import Profile, load
 from smem_lint.host.program import Program
 from smem_lint.host.tuned import TunedConfigs
+from smem_lint.host.tuned_launches import is_mapped
 from smem_lint.host.values import Kernel, Scope
 from smem_lint.source.bindings import FunctionEntry
 from smem_lint.source.comments import assumptions
@@ -39,17 +40,19 @@ def resolve(
     profile: str | Profile = "vllm",
     assume: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
+    tuned: Mapping[str, str] | None = None,
 ) -> Iterator[Config | Problem]:
     """Configs of every launch and every autotune list in the files, in the order of the files; a problem for what cannot be read.
 
-    A file whose name is that of a tuned file (``…device_name=….json``) gives the configs of its entries.
+    A file whose name is that of a tuned file (``…device_name=….json``), or which lies in a folder that ``tuned`` maps to a kernel
+    (``file.py::name``), gives the configs of its entries.
     """
     program = Program(repository, capability, limits)
     scenarios = load(profile, assume) if isinstance(profile, str) else profile
-    tuned = TunedConfigs(program, scenarios)
+    entries = TunedConfigs(program, scenarios, tuned)
     for file in files:
-        if is_tuned_name(Path(file).name):
-            yield from _tuned(tuned, file)
+        if is_tuned_name(Path(file).name) or (tuned and is_mapped(Path(file), repository.roots, tuned)):
+            yield from _tuned(entries, file)
         else:
             yield from _file(program, scenarios, file)
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from smem_lint.devices import Device, UnknownTarget, device
@@ -13,7 +14,7 @@ from smem_lint.host.profile import Profile
 from smem_lint.host.program import Program
 from smem_lint.host.tuned_arguments import element_type, given
 from smem_lint.host.tuned_launches import TunedLaunches
-from smem_lint.source.tuned import TunedEntry, TunedFile
+from smem_lint.source.tuned import TunedEntry, TunedFile, device_name, is_tuned_name
 
 _OPTIONS = frozenset({"num_warps", "num_stages", "num_ctas", "maxnreg", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "SPLIT_K"})
 _VARIANTS = 3
@@ -25,6 +26,15 @@ def device_of(name: str) -> Device | None:
         return device(name)
     except UnknownTarget:
         return None
+
+
+def by_device(paths: Iterable[Path]) -> dict[Device, list[Path]]:
+    """The tuned files among the paths by the known devices that they are named for."""
+    found: dict[Device, list[Path]] = {}
+    for path in paths:
+        if is_tuned_name(path.name) and (own := device_of(device_name(path.name))) is not None:
+            found.setdefault(own, []).append(path)
+    return found
 
 
 def _of_another_maker(name: str) -> bool:

@@ -116,6 +116,12 @@ class TunedLaunches:
                     yield site
 
 
+def is_mapped(path: Path, roots: tuple[Path, ...], mapped: Mapping[str, str]) -> bool:
+    """Whether a file is a JSON file in a folder that the settings map to a kernel."""
+    whole = path if path.is_absolute() else next((root / path for root in roots if (root / path).exists()), path)
+    return path.suffix == ".json" and bool(kernel_named(whole.parent, roots, mapped))
+
+
 def kernel_named(folder: Path, roots: tuple[Path, ...], mapped: Mapping[str, str]) -> str:
     """The kernel that the settings name for a folder; empty where they name none."""
     for root in roots:

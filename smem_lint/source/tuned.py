@@ -39,6 +39,11 @@ class TunedFile:
         return str(self.facts.get("device_name", "")).replace("_", " ")
 
 
+def device_name(name: str) -> str:
+    """The device that a file's name names, with spaces; empty where it names none."""
+    return str(facts_of_name(name.removesuffix(".json")).get("device_name", "")).replace("_", " ")
+
+
 def facts_of_name(stem: str) -> dict[str, Any]:
     """``E=8,N=512,block_shape=[128, 128]`` as a table; numbers and lists of numbers are read as such."""
     facts: dict[str, Any] = {}

@@ -41,6 +41,31 @@ def stale(tmp_path: Path, target: str) -> list[tuple[str, int, int | None, str]]
 
 def test_entries_that_overflow_the_target_are_one_finding(tmp_path: Path) -> None:
     """The bytes are those of SMEM004's and SMEM003's examples, which the compiler gave."""
-    ((file, line, size, message),) = stale(tmp_path, "sm_120")
+    (file, line, size, message), _ = stale(tmp_path, "sm_120")
     assert (file, line, size) == (f"pkg/configs/{NAME}", 14, 196_608)
     assert message == "2 of the 3 entries do not fit matmul on sm_120: the largest asks for 196,608 of 101,376 bytes"
+
+
+def test_a_file_is_judged_on_the_device_that_it_is_named_for_as_well(tmp_path: Path) -> None:
+    """Four stages of 65,536 bytes are four buffers on the H100: `smem-lint verify --target sm_90 --engine compiler` agrees."""
+    for target, expected in (("sm_120", ["sm_120", "sm_90"]), ("sm_90", ["sm_90"])):
+        found = stale(tmp_path, target)
+        assert [one[3].partition(" on ")[2][:6].strip(" (:") for one in found] == expected
+        assert found[-1][2:] == (
+            262_144,
+            "1 of the 3 entries do not fit matmul on sm_90 (NVIDIA H100 80GB HBM3, which it is named for): "
+            "the largest asks for 262,144 of 232,448 bytes",
+        )
+
+
+def test_an_unknown_device_is_said_and_another_makers_files_are_not_judged(tmp_path: Path) -> None:
+    stale(tmp_path, "sm_120")
+    folder = tmp_path / "pkg" / "configs"
+    (folder / NAME).rename(folder / NAME.replace("NVIDIA_H100_80GB_HBM3", "NVIDIA_X9"))
+    (folder / "E=8,N=1024,device_name=AMD_Instinct_MI300X.json").write_text(json.dumps({"1": {**ENTRY, "BLOCK_SIZE_K": 512}}))
+    report = check([tmp_path], target=["sm_120"], cache_dir=str(tmp_path / ".cache"), jobs=1)
+    told = {one.file.rpartition("device_name=")[2]: [] for one in report.findings}
+    for one in report.findings:
+        told[one.file.rpartition("device_name=")[2]].append((one.rule, one.message.partition(": ")[2]))
+    assert told["AMD_Instinct_MI300X.json"] == [("SMEM010", "device_name: AMD Instinct MI300X is no device that is known")]
+    assert [rule for rule, _ in told["NVIDIA_X9.json"]] == ["SMEM010", "SMEM007"]

@@ -76,3 +76,75 @@ def test_an_entry_that_nothing_takes_says_so(tmp_path: Path) -> None:
 def test_broken_files_are_problems(tmp_path: Path, text: str, words: str) -> None:
     (problem,) = resolve(Repository([tmp_path]), [write(tmp_path, NAME, text)])
     assert isinstance(problem, Problem) and words in problem.message
+
+
+def test_a_folder_that_the_settings_map_to_a_kernel(tmp_path: Path) -> None:
+    """A file there need not be named for a device, nor lie beside the launch."""
+    write(tmp_path, NAME, {})
+    (tmp_path / "tables" / "mine").mkdir(parents=True)
+    (tmp_path / "tables" / "mine" / "big.json").write_text(json.dumps({"1": {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_K": 32, "num_stages": 2}}))
+    for tuned, kernels in (({"tables/*": "pkg/ops.py::moe_kernel"}, ["moe_kernel"]), ({"other": "pkg/ops.py::moe_kernel"}, [])):
+        found = resolve(Repository([tmp_path]), ["tables/mine/big.json"], tuned=tuned)
+        assert [item.kernel for item in found if isinstance(item, Config)] == kernels
+
+
+IMPORTED = """
+from pkg.ops import invoke
+
+def get_config(folder):
+    return json.load(open(folder + "/triton/" + "device_name=x"))  # triton
+"""
+
+
+def test_a_launch_that_the_module_beside_the_folder_imports(tmp_path: Path) -> None:
+    write(tmp_path, NAME, {})
+    folder = tmp_path / "front" / "configs"
+    folder.mkdir(parents=True)
+    (tmp_path / "front" / "moe.py").write_text(IMPORTED)
+    name = "E=8,N=1024,device_name=NVIDIA_L40S.json"
+    (folder / name).write_text(json.dumps({"1": {"BLOCK_SIZE_M": 16, "BLOCK_SIZE_K": 32, "num_warps": 4}}))
+    (config,) = [item for item in resolve(Repository([tmp_path]), [f"front/configs/{name}"]) if isinstance(item, Config)]
+    assert config.kernel == "moe_kernel" and config.types["a_ptr"] == "*bf16" and config.constexprs["scale_ptr"] is None
+
+
+SELF_QUANTISING = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def gemm(a_ptr, s_ptr, N, K, stride_a, stride_k, BLOCK: tl.constexpr):
+    offs = tl.arange(0, BLOCK)
+    tl.load(a_ptr + offs[:, None] * stride_a + offs[None, :] * stride_k)
+
+def quantise(x):
+    assert x.dtype == torch.bfloat16
+    return outside(x)
+
+def invoke(A, B, config):
+    A, A_scale = quantise(A)
+    N, K = B.shape
+    gemm[(1,)](A, A_scale, N, K, A.stride(0), A.stride(1), **config)
+
+def unpack(x, headdim):
+    BLOCK, num_warps = best_config(headdim)
+    gemm[(1,)](x, None, 4096, 4096, 4096, 1, BLOCK, num_warps=num_warps)
+
+def best_config(headdim):
+    return 64, 4
+"""
+
+
+@pytest.mark.parametrize(
+    ("drop", "expected"), [("def unpack", ("*fp8e4nv", 128, 8)), ("def invoke", ("*bf16", 128, 8))], ids=["quantises", "unpacks"]
+)
+def test_functions_that_quantise_or_unpack_an_entry(tmp_path: Path, drop: str, expected: tuple[str, int, int]) -> None:
+    """The function is handed 16 bits where it asserts so; a name that it unpacks an entry to is worth what the entry says."""
+    folder = tmp_path / "pkg" / "configs"
+    folder.mkdir(parents=True)
+    head, _, rest = ("import torch" + SELF_QUANTISING).partition(drop)
+    (tmp_path / "pkg" / "ops.py").write_text(head + "".join(rest.partition("\n\ndef ")[1:]))
+    name = "N=512,K=1024,device_name=NVIDIA_L40S,dtype=fp8_w8a8.json"
+    (folder / name).write_text(json.dumps({"1": {"BLOCK": 128, "num_warps": 8}}))
+    (config, *_) = [item for item in resolve(Repository([tmp_path]), [f"pkg/configs/{name}"]) if isinstance(item, Config)]
+    assert (config.types["a_ptr"], config.constexprs["BLOCK"], config.options["num_warps"]) == expected
+    assert config.constexprs["stride_k"] == 1

@@ -27,7 +27,7 @@ FACTS = {
     },
     "list": {
         "kernel", "file", "kernel_file", "origin", "guarded", "target", "limit", "per_sm", "capability", "when", "condition", "bytes", "of",
-        "evaluated", "fitting", "dead", "dead_configs",
+        "evaluated", "fitting", "dead", "dead_configs", "own", "named",
     },
     "unresolved": {"kernel", "file", "kernel_file", "origin", "guarded", "target", "limit", "per_sm", "capability", "when", "condition",
         "reason", "threshold", "bytes",
