@@ -9,7 +9,7 @@ from typing import Any
 from smem_lint.devices import Device
 from smem_lint.engines import Engine, Estimate
 from smem_lint.findings import Finding, Fit, Related
-from smem_lint.host.config import Config
+from smem_lint.host.config import Config, Guard
 from smem_lint.host.guards import hard_coded
 from smem_lint.host.tuned import device_of
 from smem_lint.rules import Rule
@@ -53,6 +53,11 @@ class Judged:
         """What is judged together: a launch, a list, or all entries of a tuned file that one kernel takes."""
         line = 0 if self.config.origin == "tuned-json" else self.config.line
         return (self.config.file, line, self.config.column, self.config.kernel, self.config.origin)
+
+    @property
+    def only_overruled(self) -> bool:
+        """Whether a condition on bytes keeps the launch from this config, so that only that condition is judged by it."""
+        return self.config.origin == "launch" and self.config.pruned
 
     @property
     def of_own_device(self) -> bool:
@@ -119,7 +124,7 @@ def _key(one: Specialization) -> str:
 
 
 def _neighbours(one: Judged, near_limit: int) -> Iterator[dict[str, Any]]:
-    if not one.answered or one.specialization is None or one.config.origin != "launch":
+    if not one.answered or one.specialization is None or one.config.origin != "launch" or one.only_overruled:
         return
     stages = one.specialization.num_stages
     if one.overflows:
@@ -147,7 +152,7 @@ def findings(judged: Sequence[Judged], rules: Sequence[Rule], near_limit: int = 
 
 
 def _of_site(group: Sequence[Judged], by_scope: Mapping[str, Sequence[Rule]], near_limit: int) -> Iterator[Finding]:
-    answered = [one for one in group if one.answered]
+    answered = [one for one in group if one.answered and not one.only_overruled]
     for rule in by_scope.get("config", ()):
         yield from _distinct(rule, [(one, _config_facts(one, near_limit)) for one in answered])
     for rule in by_scope.get("types", ()):
@@ -283,9 +288,17 @@ def _list_facts(members: Sequence[Judged]) -> tuple[Judged | None, dict[str, Any
 
 
 def _of_guards(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
-    """A pruning function is compared with the estimates; one finding for each thing that it gets wrong, where it stands."""
-    judged = [one for one in group if one.config.guard is not None and one.answered]
-    if not any(not one.overflows for one in judged):
+    """Guards are compared with the estimates; one finding for each thing that one gets wrong, where it stands."""
+    guarded: dict[Guard, list[Judged]] = {}
+    for one in group:
+        if one.config.guard is not None and one.answered:
+            guarded.setdefault(replace(one.config.guard, alone=False), []).append(one)
+    for judged in guarded.values():
+        yield from _of_guard(rule, judged)
+
+
+def _of_guard(rule: Rule, judged: Sequence[Judged]) -> Iterator[Finding]:
+    if judged[0].config.origin != "launch" and all(one.overflows for one in judged):
         return
     through = [one for one in judged if one.overflows and not one.config.pruned]
     away = [one for one in judged if not one.overflows and one.config.pruned and one.config.guard is not None and one.config.guard.alone]
@@ -303,7 +316,7 @@ def _of_guards(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
 def _guard_facts(one: Judged) -> dict[str, Any]:
     config, guard = one.config, one.config.guard
     assert guard is not None
-    entry = f"config #{config.index} ({_spell_entry(config)})"
+    entry = f"config #{config.index} ({_spell_entry(config)})" if config.origin != "launch" else f"{_spell_launch(config)}"
     verdict = (
         f"it lets {entry} through, which asks for {one.bytes:,} of {one.device.optin:,} bytes"
         if one.overflows
@@ -313,6 +326,13 @@ def _guard_facts(one: Judged) -> dict[str, Any]:
         **_base_facts(one), "bytes": one.bytes, "guard": guard.text, "pruner": guard.name, "verdict": verdict,
         "lets_through": config.index if one.overflows else None, "turns_away": None if one.overflows else config.index, "hard_coded": None,
     }  # fmt: skip
+
+
+def _spell_launch(config: Config) -> str:
+    """A launch by its sizes and its options."""
+    sizes = {name: value for name, value in config.constexprs.items() if _is_size(value) and value > 1}
+    options = {name: value for name, value in config.options.items() if name in ("num_warps", "num_stages")}
+    return ", ".join(f"{name}={value}" for name, value in {**dict(list(sizes.items())[:6]), **options}.items())
 
 
 def _spell_entry(config: Config) -> str:

@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from smem_lint.host.byte_guards import byte_tests, judge
 from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.operators import BINARY, binary, check_key, compare, conjunction, disjunction, either, negate
 from smem_lint.host.values import (
@@ -219,6 +220,8 @@ def _compare(run: Evaluation, node: ast.Compare, scope: Scope) -> Any:
 def _conditional(run: Evaluation, node: ast.IfExp, scope: Scope) -> Any:
     condition = run.expr(node.test, scope)
     known = truth_if_known(run, condition)
+    if run.watch is not None and (test := byte_tests(scope.module).get(node)) is not None:
+        known = judge(run, test, condition, known, scope)
     if known is None and isinstance(condition, Symbol):
         before = len(run.launches)
         try:

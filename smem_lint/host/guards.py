@@ -81,10 +81,20 @@ def _may_hold() -> re.Pattern[bytes]:
     return re.compile(_MEMORY_BYTES + b"|" + numbers)
 
 
+def names_bytes(text: str) -> bool:
+    """Whether source text names shared memory, or a number that is the shared memory of some device."""
+    return _MEMORY.search(text) is not None or _numbers().search(text) is not None
+
+
+@cache
+def _numbers() -> re.Pattern[str]:
+    return re.compile("|".join(map(str, limits())) + r"|\d\d+ *\* *1024")
+
+
 def byte_guard(module: SourceModule, function: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Guard | None:
     """The test of shared memory in a pruning function, or in what it calls of the same file; None where it prunes by other things."""
     tests = [node for node in ast.walk(function) if isinstance(node, ast.Compare)]
-    found = next((node for node in tests if _tests_bytes(node, function)), None)
+    found = next((node for node in tests if tests_bytes(node, function)), None)
     if found is None:
         return None
     name = function.name if not isinstance(function, ast.Lambda) else "a lambda"
@@ -92,7 +102,7 @@ def byte_guard(module: SourceModule, function: ast.FunctionDef | ast.AsyncFuncti
     return Guard(module.file, found.lineno, found.col_offset + 1, name, ast.unparse(found), alone=len(tests) == 1 and not mixed)
 
 
-def _tests_bytes(node: ast.Compare, function: ast.AST) -> bool:
+def tests_bytes(node: ast.Compare, function: ast.AST) -> bool:
     """An order of two values of which one is named for shared memory, is a known limit, or comes from such a one."""
     if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
         return False

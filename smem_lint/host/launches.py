@@ -9,6 +9,7 @@ from typing import Any
 
 from smem_lint.host.autotune import Autotune, autotune_of
 from smem_lint.host.binding import configs_of_launch
+from smem_lint.host.byte_guards import marked
 from smem_lint.host.config import Config, Missing
 from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.limits import Abandoned, Limits, Raised, TooMuch, Undecided
@@ -172,7 +173,8 @@ class _Watch:
         else:
             self.found.kernels.add(kernel.name)
             if kernel.kind == "jit":
-                self.configs.extend(configs_of_launch(self.run, launch, self.profile, autotune_for(self.run.program, kernel)))
+                made = configs_of_launch(self.run, launch, self.profile, autotune_for(self.run.program, kernel))
+                self.configs.extend(marked(self.run, launch, made))
         if not launch.guarded and not self.repeats:
             raise _Reached
         if len(self.configs) > 512:
@@ -197,7 +199,8 @@ def _in_loop(entry: FunctionEntry, site: Site) -> bool:
 
 def _key(config: Config) -> Any:
     return (config.kernel_file, config.kernel, config.index, repr(sorted(config.constexprs.items())), repr(sorted(config.options.items())),
-            repr(sorted(config.types.items())), repr(sorted(config.attrs.items())), config.unresolved)  # fmt: skip
+            repr(sorted(config.types.items())), repr(sorted(config.attrs.items())), config.unresolved, config.pruned,
+            config.guard)  # fmt: skip
 
 
 def _weaker(first: Config, second: Config) -> Config:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from smem_lint.host.byte_guards import byte_tests, judge
 from smem_lint.host.expressions import assign, iterate, truth_if_known
 from smem_lint.host.limits import Abandoned, Raised
 from smem_lint.host.operators import BINARY, binary, either
@@ -81,6 +82,8 @@ def _return(run: Evaluation, node: ast.Return, scope: Scope) -> Signal:
 def _if(run: Evaluation, node: ast.If, scope: Scope) -> Signal | None:
     condition = run.expr(node.test, scope)
     known = truth_if_known(run, condition)
+    if run.watch is not None and (test := byte_tests(scope.module).get(node)) is not None:
+        known = judge(run, test, condition, known, scope)
     if known is None:
         if always_raises(node.body):
             run.path.assume(condition, False)
@@ -199,6 +202,8 @@ def _while(run: Evaluation, node: ast.While, scope: Scope) -> Signal | None:
         run.step()
         condition = run.expr(node.test, scope)
         known = truth_if_known(run, condition)
+        if run.watch is not None and (test := byte_tests(scope.module).get(node)) is not None:
+            known = judge(run, test, condition, known, scope)
         if known is None:
             if rounds:
                 _forget(run, node.body, scope, node.lineno)
