@@ -84,7 +84,7 @@ def _launched(
         ]
         if found:
             kinds: dict[str, Config] = {}
-            for one in sorted(found, key=lambda one: (-_agreement(one, values), len(one.when))):
+            for one in sorted(found, key=lambda one: (-_agreement(one, values), one.pruned, len(one.when))):
                 kinds.setdefault(repr((sorted(one.types.items()), _flags(one))), one)
             return list(kinds.values())[:_MOST_BASES]
     return []

@@ -16,10 +16,12 @@ from smem_lint.cli.errors import UsageError
 from smem_lint.cli.linting import Lint, absolute
 from smem_lint.engines import Engine, Estimate
 from smem_lint.findings import Finding, Report
-from smem_lint.fixes.plans import Fix, fixes_for, place_of
+from smem_lint.fixes.plans import Fix, fixes_for, is_launch, place_of
 from smem_lint.fixes.text import CannotEdit, Edit, Text, write_atomically
 from smem_lint.source.reading import Unreadable
 from smem_lint.specialization import Specialization
+
+Place = tuple[str, int, int]
 
 
 def fix(report: Report, lint: Lint, diff: bool, unsafe: bool = False) -> int:
@@ -94,7 +96,10 @@ class _Work:
         """Try a fix's ways; None where one is kept, else why none is."""
         if self.text is None:
             return "the file cannot be read"
+        if one.name == "lower-num-stages" and self._partly_known(one.finding):
+            return "the launch can also be reached in a way that could not be evaluated"
         reason = "nothing to try"
+        tried: set[bytes] = set()
         for way in one.attempts:
             try:
                 edits = way(self.text)
@@ -102,12 +107,20 @@ class _Work:
             except CannotEdit as refused:
                 reason = str(refused)
                 continue
+            if result in tried:
+                continue
+            tried.add(result)
             told = self._proof(one, result)
             if told is None:
                 self.edits, self.result = [*self.edits, *edits], result
                 return None
             reason = told
         return reason
+
+    def _partly_known(self, finding: Finding) -> bool:
+        """Whether a launch has configs without an answer: what a fix does to them no estimate can prove."""
+        place = self._place(finding, _sites(self.now[1]))
+        return any(not found.answered for found in self.now[1] if place_of(found) == place and is_launch(found))
 
     def _proof(self, one: Fix, result: bytes) -> str | None:
         """Lint the file as it would be; None where the finding is gone and nothing else has come up, else what speaks against it."""
@@ -130,13 +143,12 @@ class _Work:
 
     def _doubt(self, one: Fix, judged: Sequence[Judged]) -> str | None:
         """Whether each config that the launch would have is known, to the byte, to fit."""
-        sites = _sites(judged)
-        if len(sites) != len(self._sites):
+        place = self._place(one.finding, _sites(judged))
+        if place is None:
             return "the launches of the file could not be followed as before"
-        place = self._sites.index((one.finding.file, one.finding.line, one.finding.column))
         before = {repr(found.specialization) for found in self.now[1]}
         for found in judged:
-            if place_of(found) == sites[place] and found.config.origin == "launch":
+            if place_of(found) == place and is_launch(found):
                 if not found.answered:
                     return "the result could not be evaluated"
                 if found.overflows and repr(found.specialization) not in before:
@@ -145,9 +157,13 @@ class _Work:
                     return "the result is not known to the byte"
         return None
 
+    def _place(self, finding: Finding, sites: Sequence[Place]) -> Place | None:
+        """Where the launch of a finding stands now: fixes move lines, but add and remove no launches."""
+        return sites[self._sites.index((finding.file, finding.line, finding.column))] if len(sites) == len(self._sites) else None
 
-def _sites(judged: Iterable[Judged]) -> list[tuple[str, int, int]]:
-    return sorted({place_of(one) for one in judged if one.config.origin == "launch"})
+
+def _sites(judged: Iterable[Judged]) -> list[Place]:
+    return sorted({place_of(one) for one in judged if is_launch(one)})
 
 
 def _counted(findings: Iterable[Finding]) -> Counter[tuple[str, str, str]]:

@@ -55,7 +55,7 @@ def _fix(finding: Finding, judged: Sequence[Judged], repository: Repository, uns
 
 
 def _lower(finding: Finding, judged: Sequence[Judged], repository: Repository) -> Fix | None:
-    here = [one for one in judged if one.config.origin == "launch" and place_of(one) == (finding.file, finding.line, finding.column)]
+    here = [one for one in judged if is_launch(one) and place_of(one) == (finding.file, finding.line, finding.column)]
     helped = [(one, stages) for one in here if one.overflows and not one.config.guarded and (stages := _most_stages(one))]
     if not helped:
         return None
@@ -122,6 +122,11 @@ def _at(steps: Sequence[Step], limit: int) -> Step:
 
 def place_of(one: Judged) -> tuple[str, int, int]:
     return (one.config.file, one.config.line, one.config.column)
+
+
+def is_launch(one: Judged) -> bool:
+    """Whether a config is one that a launch can have: a condition on bytes may keep it from some."""
+    return one.config.origin == "launch" and not one.only_overruled
 
 
 def _stages(one: Judged) -> int:
