@@ -121,7 +121,7 @@ def judge(run: Evaluation, test: ByteTest, condition: Any, known: bool | None, s
         _note(run, Decided(test, "fits"))
         return known
     flips = sum(one.verdict == "overruled" for one in path.notes.get(_NOTE, ()))
-    if test.simple and flips < _FLIPS and path.choose(2) == 1:
+    if test.simple and test.names and flips < _FLIPS and path.choose(2) == 1:
         _note(run, Decided(test, "overruled"))
         return not known
     _note(run, Decided(test, "too large"))

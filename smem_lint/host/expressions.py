@@ -491,7 +491,10 @@ def assign(run: Evaluation, target: ast.expr, value: Any, scope: Scope) -> None:
     if isinstance(target, ast.Name):
         if run.given and run.depth == 1:
             value = _given(run, target.id, value)
-        run.program.bind(scope, target.id, value)
+        if scope.global_names and target.id in scope.global_names:
+            run.program.bind_global(run.path, scope.module, target.id, value)
+        else:
+            run.program.bind(scope, target.id, value)
         if isinstance(value, Symbol):
             run.program.alias(run.path, value, target.id)
     elif isinstance(target, (ast.Tuple, ast.List)):

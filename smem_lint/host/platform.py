@@ -6,6 +6,7 @@ repository is evaluated first; the answer by name stands in where that leads to 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -60,6 +61,10 @@ _FALSE = words(
 )
 
 
+_OPTIN = re.compile(r"(get_)?(device_)?max_(shared_mem(ory)?|smem)(_size|_bytes)?(_per_block)?(_optin)?(_device_attribute|_bytes)?")
+"""Names of functions that ask the device for its opt-in limit."""
+
+
 def function(where: Target, name: str) -> Any:
     """The answer of a function that is asked without arguments that matter; ``UNKNOWN`` where the name says nothing."""
     if name in _TRUE:
@@ -70,6 +75,8 @@ def function(where: Target, name: str) -> Any:
         return where.multiprocessors
     if name in ("get_device_name", "get_gpu_name"):
         return where.name
+    if _OPTIN.fullmatch(name):
+        return where.optin
     if name in ("is_blackwell",):
         return where.version[0] in (10, 11, 12)
     if name in ("is_hopper",):

@@ -329,8 +329,16 @@ class Program:
     # binding
 
     def bind(self, scope: Scope, name: str, value: Any) -> None:
-        """Bind a local name (a ``global`` one is remembered by the run alone)."""
+        """Bind a local name."""
         scope.names[name] = value
+
+    def bind_global(self, path: Path, module: SourceModule, name: str, value: Any) -> None:
+        """Bind a name that a function declares ``global``, for the rest of this path."""
+        if isinstance(path, Strict):
+            return
+        if path.conditional:
+            value = Symbol(name, f"{name} is assigned under a condition")
+        path.notes[f"global {module.file} {name}"] = value
 
     def alias(self, path: Path, symbol: Symbol, name: str) -> None:
         """Remember under which local name a base symbol goes: a profile knows sizes by such names."""

@@ -94,7 +94,7 @@ def _if(run: Evaluation, node: ast.If, scope: Scope) -> Signal | None:
         elif not run.inner and _only_leaves(node.body) and not node.orelse:
             run.path.assume(condition, False)
             known = False
-        elif isinstance(condition, Symbol) and is_simple(node.body) and is_simple(node.orelse):
+        elif isinstance(condition, Symbol) and not scope.global_names and is_simple(node.body) and is_simple(node.orelse):
             return _merge(run, condition, node, scope)
         else:
             known = run.path.truth(condition)

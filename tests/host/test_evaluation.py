@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from smem_lint.host import Config, resolve
 from smem_lint.host.program import Program
 from smem_lint.host.values import UNKNOWN, DType, Symbol
 from smem_lint.source.modules import Repository
@@ -259,3 +260,34 @@ def test_types_of_torch_and_triton_are_one(tmp_path: Path) -> None:
 def test_a_package_that_may_be_missing_is_not_decided(tmp_path: Path) -> None:
     made, module = program(tmp_path, UNKNOWNS)
     assert isinstance(made.module_value(module, "E"), Symbol)
+
+
+GLOBALS = """
+import torch, triton
+import triton.language as tl
+
+_resolved = False
+_width = 256
+
+def _resolve():
+    global _resolved, _width
+    _resolved = True
+    if torch.cuda.get_device_properties(0).shared_memory_per_block_optin <= 106496:
+        _width = 128
+
+@triton.jit
+def kernel(x_ptr, BLOCK: tl.constexpr):
+    tl.store(x_ptr + tl.arange(0, BLOCK), 0)
+
+def run(x):
+    if not _resolved:
+        _resolve()
+    kernel[(1,)](x, BLOCK=_width)
+"""
+
+
+def test_a_function_that_assigns_module_level_names(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(GLOBALS)
+    for capability, width in ((120, 128), (90, 256)):
+        found = [item for item in resolve(Repository([tmp_path]), ["m.py"], capability=capability) if isinstance(item, Config)]
+        assert [config.constexprs["BLOCK"] for config in found] == [width]
