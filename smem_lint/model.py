@@ -54,7 +54,7 @@ class ModelEngine:
     def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
         """One estimate each, in order. What cannot be answered says why; nothing is raised for a single one."""
         wanted = list(specializations)
-        self._shared = Counter(map(_front_key, wanted))
+        self._shared = Counter(map(front_key, wanted))
         return (self.one(specialization) for specialization in wanted)
 
     def one(self, specialization: Specialization) -> Estimate:
@@ -107,7 +107,7 @@ class ModelEngine:
     def _front(self, specialization: Specialization, watch: Watcher | None) -> Module:
         if watch is not None:
             return self._made(specialization, watch)
-        token = _front_key(specialization)
+        token = front_key(specialization)
         if self._shared[token] < 2 and token not in self._kept:
             return self._made(specialization, None)
         self._shared[token] -= 1
@@ -149,7 +149,7 @@ def _spelled(version: tuple[int, int]) -> str:
     return ".".join(map(str, version))
 
 
-def _front_key(specialization: Specialization) -> str:
+def front_key(specialization: Specialization) -> str:
     """What two specializations share when they differ in nothing but ``num_stages``."""
     return repr(replace(specialization, num_stages=0))
 

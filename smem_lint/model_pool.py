@@ -16,8 +16,10 @@ from pathlib import Path
 
 from smem_lint.bounds import bounded
 from smem_lint.engines import Estimate, unanswered
-from smem_lint.model import NAME, ModelEngine
+from smem_lint.model import NAME, ModelEngine, front_key
 from smem_lint.specialization import Specialization
+from smem_lint.tile.garbage import GarbageKept
+from smem_lint.tile.ir import Module
 
 _CHUNK = 24
 _FEW = 32
@@ -107,21 +109,30 @@ def _answer(chunk: Chunk) -> list[tuple[int, Estimate]]:
     assert _engine is not None
     found: list[tuple[int, Estimate]] = []
     rest: Chunk = []
-    for index, one in chunk:
-        screened = _screened(_engine, one)
-        if screened is not None:
-            found.append((index, screened))
-        else:
-            rest.append((index, one))
+    programs: dict[str, Module | None] = {}
+    with GarbageKept():
+        for index, one in chunk:
+            screened = _screened(_engine, one, programs)
+            if screened is not None:
+                found.append((index, screened))
+            else:
+                rest.append((index, one))
+        programs.clear()
     if _only_bounds:
         return found + [(index, unanswered(NAME, "not below every limit")) for index, _ in rest]
     answers = _engine.estimate([one for _, one in rest])
     return found + [(index, answer) for (index, _), answer in zip(rest, answers, strict=True)]
 
 
-def _screened(engine: ModelEngine, one: Specialization) -> Estimate | None:
+def _screened(engine: ModelEngine, one: Specialization, programs: dict[str, Module | None]) -> Estimate | None:
+    """The bound, where it is below what matters; ``programs`` holds what those of one front half share."""
     floor = _floors.get(one.capability, 0)
-    module = engine.front_end(one) if floor else None
+    if not floor:
+        return None
+    key = front_key(one)
+    if key not in programs:
+        programs[key] = engine.front_end(one)
+    module = programs[key]
     if module is None:
         return None
     estimate = bounded(module, one, SCREENED)
