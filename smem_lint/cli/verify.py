@@ -7,6 +7,7 @@ import json
 import random
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def _nothing(paths: Sequence[Path]) -> int:
 
 
 def gather(arguments: argparse.Namespace, settings: Settings, paths: Sequence[Path]) -> tuple[list[Wanted], list[Path]]:
-    """What is to be verified: records with the bytes they hold, or every resolved config; a sample of them.
+    """What is to be verified: records with the bytes they hold, every resolved config, or what findings rest on; a sample of them.
 
     Raises UsageError, also for records that hold nothing.
     """
@@ -68,7 +69,11 @@ def gather(arguments: argparse.Namespace, settings: Settings, paths: Sequence[Pa
     roots = [root.resolve() for root in existing(arguments.root)] if arguments.root else _roots(records)
     for path in records:
         wanted += _records(path)
-    if folders:
+    if folders and getattr(arguments, "findings", False):
+        found, more = _of_findings(settings, folders)
+        wanted += found
+        roots = list(dict.fromkeys([*roots, *more]))
+    elif folders:
         from smem_lint.cli.linting import python_files, root_of
 
         roots = list(dict.fromkeys([*roots, *(root_of(path) for path in folders)]))
@@ -85,6 +90,14 @@ def gather(arguments: argparse.Namespace, settings: Settings, paths: Sequence[Pa
     if arguments.sample is not None and arguments.sample < len(unique):
         unique = random.Random(arguments.seed).sample(unique, arguments.sample)
     return unique, roots
+
+
+def _of_findings(settings: Settings, folders: list[Path]) -> tuple[list[Wanted], list[Path]]:
+    """What the findings of ``check`` rest on, as the model alone makes them, and the folders that their files are relative to."""
+    from smem_lint.cli.linting import Lint
+
+    lint = Lint(replace(settings, engine="model", baseline=""), folders)
+    return [(one.specialization, None) for one in lint.report().findings if one.specialization is not None], lint.roots
 
 
 def _roots(records: Sequence[Path]) -> list[Path]:

@@ -5,6 +5,8 @@ import json
 import pytest
 from verify_bench import record
 
+from smem_lint.cli import main
+
 SIZES = [16, 32, 64, 128, 256, 512]
 
 
@@ -88,3 +90,36 @@ def test_records_that_cannot_be_read(bench, text, said):
     bench.records([]).write_text(text)
     code, _, err = bench.verify("--python", bench.compiler())
     assert code == 2 and said in err and err.count("\n") == 1 and bench.asked() == []
+
+
+LAUNCHES = """
+
+@triton.jit
+def mul(a, b, c, K, sa, sb, sc, N: tl.constexpr):
+    i, ks = tl.arange(0, 128), tl.arange(0, N)
+    pa = a + i[:, None] * sa + ks[None, :]
+    pb = b + ks[:, None] * sb + i[None, :]
+    acc = tl.zeros((128, 128), tl.float32)
+    for _ in range(0, K, N):
+        acc = tl.dot(tl.load(pa), tl.load(pb), acc)
+        pa += N
+        pb += N * sb
+    tl.store(c + i[:, None] * sc + i[None, :], acc.to(tl.bfloat16))
+
+
+def launch(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor):
+    a, b, c = a.to(torch.bfloat16), b.to(torch.bfloat16), c.to(torch.bfloat16)
+    mul[(1,)](a, b, c, 4096, 4096, 128, 128, N=64, num_warps=8)
+    mul[(1,)](a, b, c, 4096, 4096, 128, 128, N=128, num_warps=8)
+"""
+
+
+def test_only_what_findings_rest_on(bench):
+    """Two buffers for each operand are 65,536 bytes with N=64 and 131,072 with N=128, which sm_120 does not have (rules/SMEM005)."""
+    path = bench.folder / "kernels.py"
+    path.write_text("import torch\n" + path.read_text() + LAUNCHES)
+    python = bench.compiler()
+    for select, sizes in (("SMEM001", [128]), ("SMEM003", [])):
+        bench.log.unlink(missing_ok=True)
+        assert main(["verify", str(path), "--findings", "--select", select, "--python", python, "--no-cache", "-j1"]) == (1 if sizes else 0)
+        assert bench.asked() == sizes
