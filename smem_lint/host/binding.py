@@ -19,6 +19,7 @@ from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.expressions import item
 from smem_lint.host.guards import byte_guard
 from smem_lint.host.kernel_facts import KernelFacts, facts_of
+from smem_lint.host.kernel_roles import TESTED, TILE, TURNS, roles
 from smem_lint.host.limits import Abandoned, Raised, TooMuch, Undecided
 from smem_lint.host.outside import bits
 from smem_lint.host.profile import Profile
@@ -54,6 +55,7 @@ _FLAG = re.compile(
 )
 _TYPE = re.compile(r".*(d?type)", re.IGNORECASE)
 _SIZES = (4096, 1024, 128, 16384, 16)
+_TURNS = (4, 2, 8)
 
 
 @dataclass(slots=True)
@@ -171,6 +173,7 @@ class _Shared:
         self.contiguous = Contiguous(run.path, facts, profile, bound.values.values())
         self._settled: dict[str, Any] = {}
         self._open: set[str] = set()
+        self._uses: dict[str, set[str]] | None = None
         for name, value in bound.options.items():
             settled = run.path.concrete(value)
             if isinstance(settled, Symbol):
@@ -316,10 +319,29 @@ class _Shared:
                 path.fix(base, self.profile.pointer([base.text.removesuffix(".dtype")]) or self.profile.model_dtype)
             if base.low is not None and isinstance(path.value(base), Symbol):
                 low, high = path.bounds.get(base.text, (base.low, None))
-                options = [size for size in _SIZES if (low is None or size >= low) and (high is None or size <= high)]
+                options = [size for size in self._domain(base) if (low is None or size >= low) and (high is None or size <= high)]
                 options = options or [high if high is not None else max(low or 1, 1)]
                 path.fix(base, options[path.choose(len(options))])
         return path.concrete(symbol)
+
+    def _domain(self, base: Symbol) -> tuple[int, ...]:
+        """Sizes to try for one that is not known: as many as what the kernel does with it makes worth while."""
+        if self._uses is None:
+            self._uses = self._uses_of_sizes()
+        uses = self._uses.get(base.text, {TILE})
+        return _TURNS if TURNS in uses else _SIZES if uses else _SIZES[:1]
+
+    def _uses_of_sizes(self) -> dict[str, set[str]]:
+        known = roles(self.kernel.node, self.kernel.module)
+        found: dict[str, set[str]] = {}
+        for name, value in self.bound.values.items():
+            if name in self.facts.constexprs and isinstance(value, Symbol):
+                for base in value.bases():
+                    found.setdefault(base.text, set()).update(known.get(name, {TILE}), {TESTED} if self.heuristics else ())
+        for value in self.bound.options.values():
+            for base in value.bases() if isinstance(value, Symbol) else ():
+                found.setdefault(base.text, set()).add(TILE)
+        return found
 
     def _by_default(self, name: str, symbol: Symbol) -> Any:
         """A parameter of the host function that callers may leave out: what it is worth then."""
