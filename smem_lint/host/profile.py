@@ -54,6 +54,13 @@ class Group:
         return [name for name in names if name not in self.together or self.together <= used]
 
 
+def _last(path: Path, symbol: Symbol) -> tuple[str, ...]:
+    """``x.shape[-1]``, where the code has said that this is the size of a last dimension; of tensors of heads, so of three or more."""
+    owner, found, place = symbol.text.removesuffix("]").rpartition(".shape[")
+    rank = path.notes.get(f"rank {owner}") if found else None
+    return (f"{owner}.shape[-1]",) if isinstance(rank, int) and rank > 2 and place == str(rank - 1) else ()
+
+
 def is_row(path: Path, symbol: Symbol) -> bool:
     """Whether a size is that of the last dimension of a matrix."""
     owner, found, place = symbol.text.removesuffix("]").rpartition(".shape[")
@@ -74,7 +81,7 @@ class Profile:
 
     def __call__(self, path: Path, symbol: Symbol, extra: Iterable[str] = ()) -> bool:
         """Give a base symbol a value on a path, if an assumption or a scenario has one; whether it did."""
-        names = [*extra, *path.notes.get(f"names of {symbol.text}", ()), symbol.text, symbol.text.rpartition(".")[2]]
+        names = [*extra, *path.notes.get(f"names of {symbol.text}", ()), symbol.text, symbol.text.rpartition(".")[2], *_last(path, symbol)]
         for name in names:
             if name in self.assume:
                 path.fix(symbol, self.assume[name])

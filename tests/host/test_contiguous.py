@@ -53,3 +53,24 @@ def test_strides_and_sizes_of_a_launch(tmp_path: Path) -> None:
     assert set(matmul.attrs) == {"a_ptr", "b_ptr", "c_ptr", "N", "K", "stride_am", "stride_be", "stride_bn", "stride_cm"}
     assert {name for name, value in heads.constexprs.items() if value == 1} == {"w_stride"}
     assert set(heads.attrs) == {"q_ptr", "q_stride_0", "q_stride_1", "w_ptr"}
+
+
+HEADS = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(q_ptr, D: tl.constexpr):
+    tl.store(q_ptr + tl.arange(0, D), 0)
+
+def run(q):
+    tokens, heads, d = q.shape
+    kernel[(tokens, heads)](q, D=d)
+"""
+
+
+def test_the_last_of_an_unpacked_shape_is_what_its_negative_index_is(tmp_path: Path) -> None:
+    """``q.shape[2]`` of three is a head's size: the profile knows ``q.shape[-1]``."""
+    (tmp_path / "m.py").write_text(HEADS)
+    found = [item for item in resolve(Repository([tmp_path]), ["m.py"]) if isinstance(item, Config)]
+    assert {config.constexprs["D"] for config in found} == {64, 80, 96, 128, 192, 256, 288, 576}
