@@ -188,3 +188,23 @@ def test_two_revisions_of_a_file_and_what_tells_the_config(tmp_path, monkeypatch
 
 def test_bad_paths(capsys):
     assert main(["compare", "nowhere", "."]) == 2 and "nowhere: no such file" in capsys.readouterr().err
+
+
+def test_what_both_trees_have_is_estimated_once(tmp_path, monkeypatch, capsys):
+    asked = []
+
+    class Counting(FakeEngine):
+        def estimate(self, specializations):
+            wanted = list(specializations)
+            asked.extend((one.kernel, one.num_stages) for one in wanted)
+            return super().estimate(wanted)
+
+    monkeypatch.setattr("smem_lint.cli.compare.engine_of", lambda *_, **__: Counting())
+    for name, value in (("old", "1.0"), ("new", "1.0"), ("other", "2.0")):
+        (tmp_path / name).mkdir()
+        tree(tmp_path / name, stages=2, value=value)
+    assert main(["compare", str(tmp_path / "old"), str(tmp_path / "new")]) == 0
+    assert asked == [("kernel", 2)]
+    assert main(["compare", str(tmp_path / "old"), str(tmp_path / "other")]) == 0
+    assert asked == [("kernel", 2)] * 3
+    capsys.readouterr()
