@@ -20,7 +20,7 @@ from smem_lint.pipeline import back_passes, front_passes, pass_named
 from smem_lint.source.modules import Repository
 from smem_lint.specialization import Specialization
 from smem_lint.tile.frontend import build
-from smem_lint.tile.garbage import GarbageKept
+from smem_lint.garbage import GarbageKept
 from smem_lint.tile.ir import Module
 from smem_lint.tile.unsupported import KernelError, Unsupported
 from smem_lint.tile.versions import exact_versions

@@ -18,7 +18,7 @@ from smem_lint.bounds import bounded
 from smem_lint.engines import Estimate, unanswered
 from smem_lint.model import NAME, ModelEngine, front_key
 from smem_lint.specialization import Specialization
-from smem_lint.tile.garbage import GarbageKept
+from smem_lint.garbage import GarbageKept
 from smem_lint.tile.ir import Module
 
 _CHUNK = 24

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from smem_lint.garbage import GarbageKept
 from smem_lint.host.autotune import autotune_call
 from smem_lint.host.config import Config, Missing, json_value
 from smem_lint.host.launches import Found, Site, autotune_for, follow, kernel_of, launch_sites, unreached
@@ -90,7 +91,9 @@ def _file(program: Program, profile: Profile, file: str | Path) -> Iterator[Conf
         if _LAUNCHES.search(source):
             for site in launch_sites(module):
                 if of_triton or kernel_of(program, site) is not None:
-                    yield from configs_of_site(program, site, profile)
+                    with GarbageKept():
+                        configs = configs_of_site(program, site, profile)
+                    yield from configs
         yield from _lists(program, module)
     except RecursionError:
         yield Problem(module.file, 0, "nested too deeply to be evaluated")

@@ -9,14 +9,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from smem_lint.host.values import words
 from smem_lint.source.modules import Definition, SourceModule, dotted_name
 
 TILE, TURNS, TESTED = "tile", "turns", "tested"
 _CALLEES = 4
 _KEPT = 1024
-_SHAPING = frozenset(
+_SHAPING = words(
     "arange zeros zeros_like full reshape view broadcast_to make_block_ptr make_tensor_descriptor advance multiple_of max_contiguous "
-    "gather histogram interleave inline_asm_elementwise".split()
+    "gather histogram interleave inline_asm_elementwise"
 )
 _LANGUAGE = ("tl.", "triton.language.", "gl.", "triton.", "libdevice.", "math.")
 _PLAIN = frozenset({"range", "min", "max", "abs", "int", "float", "bool", "len", "print", "device_print", "device_assert", "static_print",

@@ -1,8 +1,9 @@
-"""The collector of garbage, kept out of the way while a program is rewritten.
+"""The collector of garbage, kept out of the way while a program is rewritten or host code is evaluated.
 
-A tile program is one knot of references (operations, values, uses), and rewriting it leaves thousands of small knots behind. Python's
-collector would search all objects of the process for them again and again, syntax trees included; nothing is found until the
-program itself is dropped. So it rests during one estimate and then looks at the objects of that estimate alone.
+A tile program is one knot of references (operations, values, uses), and rewriting it leaves thousands of small knots behind; so does
+following host code along its paths. Python's collector would search all objects of the process for them again and again, syntax
+trees included; nothing is found until the program itself is dropped. So it rests during one piece of work (an estimate, a launch)
+and then looks at the objects of that piece alone.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ from itertools import count
 from types import TracebackType
 
 _SURVIVORS = 32
-"""After so many estimates the objects that outlived theirs are looked at too (generation 1) …"""
+"""After so many pieces the objects that outlived theirs are looked at too (generation 1) …"""
 
 _ALL = 512
 """… and after so many all objects of the process."""
 
-_estimates = count(1)
+_pieces = count(1)
 
 
 class GarbageKept:
@@ -35,5 +36,5 @@ class GarbageKept:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._resting:
             gc.enable()
-            done = next(_estimates)
+            done = next(_pieces)
             gc.collect(0 if done % _SURVIVORS else 1 if done % _ALL else 2)
