@@ -351,7 +351,10 @@ def _sorted(run: Evaluation, values: list[Any], kwargs: dict[str, Any], node: as
     keys = values if key is None else [run.call(key, (value,), {}, node, scope) for value in values]
     if has_unknown(keys):
         return Symbol("sorted(…)", "an order that is not known")
-    order = sorted(range(len(values)), key=lambda place: keys[place], reverse=bool(kwargs.get("reverse")))
+    try:
+        order = sorted(range(len(values)), key=lambda place: keys[place], reverse=bool(kwargs.get("reverse")))
+    except TypeError:
+        return Symbol("sorted(…)", "an order of what has none")
     return [values[place] for place in order]
 
 
@@ -456,7 +459,10 @@ def _list_method(
         receiver.extend(more)
         return None
     if name == "sort":
-        receiver[:] = _sorted(run, receiver, kwargs, node, scope)
+        ordered = _sorted(run, receiver, kwargs, node, scope)
+        if not isinstance(ordered, list):
+            raise TooMuch("a list sorted by what is not known")
+        receiver[:] = ordered
         return None
     if name in ("copy", "reverse", "clear", "pop", "insert", "count", "index", "remove") and (
         name in ("pop", "insert") or not has_unknown(args)

@@ -18,6 +18,7 @@ from smem_lint.source.modules import SourceModule, jit_kind
 _MEMORY = re.compile(r"smem|shared_?mem|shmem|sram|max_shared|optin|opt_in", re.IGNORECASE)
 _CAPABILITY = re.compile(r"capab|compute_cap|\bcc\b|sm_version|sm_arch|cuda_arch|\bmajor\b|device_arch|\bSM\b", re.IGNORECASE)
 _ONE_GENERATION = re.compile(r"hopper|sm_?9\d|sm_?10\d|datacenter", re.IGNORECASE)
+_AND_LATER = re.compile(r"plus|later|newer|above|at_least|and_up|or_up", re.IGNORECASE)
 _CAPABILITY_CALLS = re.compile(r"has_device_capability|is_device_capability_at_least|is_sm\d+_or_later")
 _MEMORY_BYTES = rb"(?i:smem|shared|sram|optin|opt_in|1024|<< *10|capab|compute_cap|major|sm_version|sm_arch|cuda_arch|device_arch|_sm\d)"
 _SIZES = re.compile(r"stage|BLOCK|block|tile|config|warps", re.IGNORECASE)
@@ -44,6 +45,7 @@ def hard_coded(module: SourceModule) -> Iterator[HardCoded]:
     kernels = {
         id(entry.node) for entry in module.functions if entry.node.decorator_list and jit_kind(entry.node, module, module.repository)
     }
+    elsewhere = _without_12(module.tree) if _CAPABILITY.search(module.text) else set()
     stack: list[ast.AST] = [module.tree]
     while stack:
         node = stack.pop()
@@ -51,13 +53,43 @@ def hard_coded(module: SourceModule) -> Iterator[HardCoded]:
             continue
         if isinstance(node, ast.Compare):
             yield from _comparison(module, node)
-        elif isinstance(node, ast.If) and _decides_sizes(node.body + node.orelse):
-            yield from _capability_tests(module, node.test)
-        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _ONE_GENERATION.search(node.targets[0].id):
+        elif isinstance(node, ast.If):
+            if id(node) not in elsewhere and (_decides_sizes(node.body + node.orelse) or _gives_limit(node.body)):
+                yield from _capability_tests(module, node.test)
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _names_one_generation(node.targets[0].id):
             yield from _capability_tests(module, node.value)
         elif isinstance(node, ast.IfExp) and _decides_sizes([node]):
             yield from _capability_tests(module, node.test)
         stack.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def _names_one_generation(name: str) -> bool:
+    return _ONE_GENERATION.search(name) is not None and _AND_LATER.search(name) is None
+
+
+def _without_12(tree: ast.AST) -> set[int]:
+    """Tests that capabilities 12.x do not come to: an earlier branch has taken them."""
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        for body in (getattr(node, "body", None), getattr(node, "orelse", None)):
+            if not isinstance(body, list):
+                continue
+            for place, statement in enumerate(body):
+                if isinstance(statement, ast.If) and _takes_12(statement.test):
+                    later = body[place + 1 :] if isinstance(statement.body[-1], (ast.Return, ast.Raise, ast.Continue)) else []
+                    found.update(id(inner) for part in (*statement.orelse, *later) for inner in ast.walk(part) if isinstance(inner, ast.If))
+    return found
+
+
+def _takes_12(test: ast.expr) -> bool:
+    """Whether a test holds for 12.x and not for all capabilities from 9 on: ``== 12``, ``>= 12``, ``in (12,)``."""
+    for node in ast.walk(test):
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and _CAPABILITY.search(ast.unparse(node.left)):
+            right = node.comparators[0]
+            asked = [_capability(right), *(_capability(part) for part in getattr(right, "elts", ()))]
+            if isinstance(node.ops[0], (ast.Eq, ast.GtE, ast.In)) and any(one is not None and 120 <= one < 130 for one in asked):
+                return True
+    return False
 
 
 @cache
@@ -145,11 +177,11 @@ def _capability_tests(module: SourceModule, test: ast.expr) -> Iterator[HardCode
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.GtE, ast.Gt)):
             asked = _capability(node.comparators[0])
             text = ast.unparse(node)
-            if asked is not None and asked >= 90 and _CAPABILITY.search(ast.unparse(node.left)):
+            if asked is not None and 90 <= asked < 120 and _CAPABILITY.search(ast.unparse(node.left)):
                 yield _capability_fact(module, node, asked, text)
         elif isinstance(node, ast.Call) and node.args and _CAPABILITY_CALLS.search(ast.unparse(node.func)):
             asked = _capability(node.args[0])
-            if asked is not None and asked >= 90:
+            if asked is not None and 90 <= asked < 120:
                 yield _capability_fact(module, node, asked, ast.unparse(node))
 
 
@@ -157,6 +189,12 @@ def _capability_fact(module: SourceModule, node: ast.expr, asked: int, text: str
     less = [device.target for device in devices() if device.capability >= asked and device.optin < 200_000]
     return HardCoded(module.file, node.lineno, node.col_offset + 1, "capability", asked, text,
                      f"`{text[:80]}` also holds for {', '.join(less[-2:])}, which have less shared memory")  # fmt: skip
+
+
+def _gives_limit(body: list[ast.stmt]) -> bool:
+    """Whether code returns or assigns a number that is the shared memory of some device."""
+    given = [node.value for node in body if isinstance(node, (ast.Return, ast.Assign)) and node.value is not None]
+    return any((constant(value) or 0) >= 65_536 and constant(value) in limits() for value in given)
 
 
 def _decides_sizes(body: list[ast.stmt] | list[ast.expr] | list[ast.IfExp]) -> bool:

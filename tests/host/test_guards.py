@@ -57,6 +57,13 @@ def pick(m):
     stages = 5 if capability_major() >= 8 else 2
     return BLOCK_N, num_stages, stages
 
+def budget(cap):
+    if cap.major >= 9:
+        return 232_448
+    if cap.major >= 10:
+        return 4
+    return 101_376
+
 is_hopper = torch.cuda.get_device_capability()[0] >= 9
 shared_memory_ok = props.shared_memory_per_block >= 49152
 
@@ -72,6 +79,36 @@ def test_literal_limits_and_capability_tests(tmp_path: Path) -> None:
     module = Repository([tmp_path]).module("m.py")
     assert module is not None
     found = sorted((fact.line, fact.kind, fact.value) for fact in hard_coded(module))
-    assert found == [(5, "limit", 232_448), (8, "capability", 90), (17, "capability", 90), (18, "limit", 49_152)]
+    assert found == [(5, "limit", 232_448), (8, "capability", 90), (18, "capability", 90), (24, "capability", 90), (25, "limit", 49_152)]
     message = next(fact.message for fact in hard_coded(module) if fact.line == 8)
     assert "sm_120" in message and "get_device_capability" in message
+
+
+HANDLED = """
+import torch, triton
+
+def chain(cc):
+    if cc.major == 12:
+        BLOCK = 64
+    elif cc.major >= 9:
+        BLOCK = 128
+    return BLOCK
+
+def early(capability):
+    if capability[0] in (12,):
+        return {"BLOCK_M": 32}
+    if capability[0] >= 9:
+        return {"BLOCK_M": 128}
+
+def asked(capability):
+    if capability >= (12, 0):
+        num_stages = 2
+    is_sm90_plus = capability >= (9, 0)
+    return num_stages
+"""
+
+
+def test_a_capability_that_12_has_been_asked_for_before_is_no_finding(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(HANDLED)
+    module = Repository([tmp_path]).module("m.py")
+    assert module is not None and list(hard_coded(module)) == []
