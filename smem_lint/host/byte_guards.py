@@ -145,8 +145,8 @@ def marked(run: Evaluation, launch: Launch, configs: list[Config]) -> list[Confi
     decided: tuple[Decided, ...] = run.path.notes.get(_NOTE, ())
     if not decided:
         return configs
-    used = _names(launch.node)
-    about = [one for one in decided if used & one.test.names]
+    used = {name.lower() for name in (*_names(launch.node), *(keyword.arg or "" for keyword in launch.node.keywords))}
+    about = [one for one in decided if used & {name.lower() for name in one.test.names}]
     overruled = [one for one in decided if one.verdict == "overruled"]
     if overruled:
         guard = overruled[-1].test.guard if overruled == [one for one in about if one.verdict == "overruled"] else None

@@ -139,15 +139,21 @@ def tests_bytes(node: ast.Compare, function: ast.AST) -> bool:
     if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Lt, ast.LtE, ast.Gt, ast.GtE)):
         return False
     sides = [node.left, node.comparators[0]]
-    if any(_MEMORY.search(ast.unparse(side)) or constant(side) in limits() for side in sides):
+    if any(_MEMORY.search(ast.unparse(side)) or _certain(side) for side in sides):
         return True
     names = {side.id for side in sides if isinstance(side, ast.Name)}
     return any(
         isinstance(item, ast.Assign)
         and any(isinstance(target, ast.Name) and target.id in names for target in item.targets)
-        and (_MEMORY.search(ast.unparse(item.value)) is not None or constant(item.value) in limits())
+        and (_MEMORY.search(ast.unparse(item.value)) is not None or _certain(item.value))
         for item in ast.walk(function)
     )
+
+
+def _certain(side: ast.expr) -> bool:
+    """Whether an expression is a number that means shared memory whatever stands beside it: 65,536 may be anything."""
+    value = constant(side)
+    return value is not None and value >= 99_000 and value in limits()
 
 
 def _asks_device(node: ast.expr) -> bool:
