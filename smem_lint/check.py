@@ -298,8 +298,8 @@ def _of_guards(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
 
 
 def _of_guard(rule: Rule, judged: Sequence[Judged]) -> Iterator[Finding]:
-    if judged[0].config.origin != "launch" and all(one.overflows for one in judged):
-        return
+    if judged[0].config.origin != "launch":
+        judged = _where_some_fit(judged)
     through = [one for one in judged if one.overflows and not one.config.pruned]
     away = [one for one in judged if not one.overflows and one.config.pruned and one.config.guard is not None and one.config.guard.alone]
     for wrong, extreme in ((through, max), (away, min)):
@@ -311,6 +311,14 @@ def _of_guard(rule: Rule, judged: Sequence[Judged]) -> Iterator[Finding]:
             if rule.when(facts):
                 because = _because(wrong, judged)
                 yield replace(_finding(rule, one, facts, because), file=guard.file, line=guard.line, column=guard.column)
+
+
+def _where_some_fit(judged: Sequence[Judged]) -> list[Judged]:
+    """Without the lists, under one set of conditions each, of which nothing fits: a pruning function has to keep something."""
+    lists: dict[tuple[Any, ...], list[Judged]] = {}
+    for one in judged:
+        lists.setdefault((one.config.launch, one.config.when, *sorted(one.config.types.items())), []).append(one)
+    return [one for members in lists.values() if not all(one.overflows for one in members) for one in members]
 
 
 def _guard_facts(one: Judged) -> dict[str, Any]:
