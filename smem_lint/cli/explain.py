@@ -1,9 +1,10 @@
-"""``smem-lint explain FILE::KERNEL [NAME=VALUE …]``."""
+"""``smem-lint explain FILE::KERNEL [NAME=VALUE …]``, or ``FILE:LINE`` as a finding names its launch."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.errors import UsageError
-from smem_lint.cli.explain_base import Base, find_bases
+from smem_lint.cli.explain_base import Base, find_bases, launched_at
 from smem_lint.cli.explain_values import check_values, parse_values
 from smem_lint.cli.settings import existing, settings_of, targets_of, use_color, write_output
 from smem_lint.config import Settings
@@ -22,15 +23,19 @@ from smem_lint.report.style import Style
 from smem_lint.source.modules import Repository
 from smem_lint.source.packages import package_root
 
+_PLACE = re.compile(r"(?P<file>.+?\.py):(?P<line>\d+)(:\d+)?:?")
+
 
 def run(arguments: argparse.Namespace) -> int:
-    path, kernel = _named(arguments.kernel)
+    path, kernel, line = _named(arguments.kernel)
     roots = [root.resolve() for root in existing(arguments.root)] if arguments.root else [package_root(path)]
     if not any(path.is_relative_to(root) for root in roots):
         raise UsageError(f"{path}: is not below --root {', '.join(map(str, roots))}")
     settings = settings_of(arguments, [path])
     values, sweeps = parse_values(arguments.values)
     _writable(arguments)
+    if line is not None:
+        path, kernel, values = _launched_at(path, line, roots, settings, values, use_cache=not arguments.no_cache)
     found, bases = _explanations(path, kernel, roots, settings, values, sweeps, use_cache=not arguments.no_cache)
     lines = path.read_text("utf8", "replace").splitlines()
     if arguments.output_format == "json":
@@ -70,14 +75,33 @@ def _answered(engine: Engine, candidates: Sequence[Base]) -> Base:
     return candidates[0]
 
 
-def _named(text: str) -> tuple[Path, str]:
-    file, separator, kernel = text.rpartition("::")
-    if not separator or not kernel or not file:
-        raise UsageError(f"{text}: expected FILE::KERNEL, e.g. kernels/decode.py::decode_kernel")
+def _launched_at(
+    path: Path, line: int, roots: Sequence[Path], settings: Settings, values: dict[str, Any], use_cache: bool
+) -> tuple[Path, str, dict[str, Any]]:
+    """The kernel that is launched or tuned at a line, and the values of its config that takes the most there. Raises UsageError."""
+    repository, device = Repository(roots), targets_of(settings)[0]
+    launched = launched_at(repository, repository.relative(path), line, settings, device)
+    wanted = [specialization for one in launched if (specialization := one.specialization(device.capability)) is not None]
+    engine = engine_of(settings, roots, use_cache=use_cache, default="model")
+    sizes = [estimate.bytes or 0 for estimate in engine.estimate(wanted)]
+    if not sizes:
+        raise UsageError(f"{path}:{line}: no launch that could be followed stands there")
+    one = launched[max(range(len(sizes)), key=lambda index: sizes[index])]
+    own = {**one.types, **{name: value for name, value in one.constexprs.items() if value is not None}, **one.options}
+    found = next((root / one.kernel_file for root in roots if (root / one.kernel_file).is_file()), path)
+    return found, one.kernel, {**own, **values}
+
+
+def _named(text: str) -> tuple[Path, str, int | None]:
+    """The file with a kernel's name, or with a line."""
+    place = _PLACE.fullmatch(text)
+    file, separator, kernel = (place["file"], "::", "") if place else text.rpartition("::")
+    if not separator or not file or not (kernel or place):
+        raise UsageError(f"{text}: expected FILE::KERNEL or FILE:LINE, e.g. kernels/decode.py::decode_kernel")
     path = existing([file])[0]
     if path.is_dir():
         raise UsageError(f"{file}: is a folder")
-    return path.resolve(), kernel
+    return path.resolve(), kernel, int(place["line"]) if place else None
 
 
 def _writable(arguments: argparse.Namespace) -> None:

@@ -90,6 +90,16 @@ def _launched(
     return []
 
 
+def launched_at(repository: Repository, file: str, line: int, settings: Settings, device: Device) -> list[Config]:
+    """What can be launched, or tried by an autotuner, at a line of a file; nothing that a condition on bytes keeps from it."""
+    return [
+        one
+        for one in resolved(repository, [file], device.capability, settings)
+        if isinstance(one, Config) and (one.file, one.line) == (file, line) and not one.unresolved and not one.pruned
+        and one.specialization(device.capability) is not None
+    ]  # fmt: skip
+
+
 def _flags(config: Config) -> list[Any]:
     """What makes it another kernel rather than another tile: with the types, what decides whether Triton takes it."""
     return sorted((name, value) for name, value in config.constexprs.items() if isinstance(value, bool))

@@ -17,7 +17,9 @@ from smem_lint.fixes.text import CannotEdit, Edit, Text
 
 OPTION = "num_stages"
 _FRESH = "fitting_stages"
-_DEFAULT = "3"
+_DEFAULT, _DEFAULT_OF_AMD = 3, 2
+"""What a launch without ``num_stages`` gets: the ``num_stages`` of ``CUDAOptions`` and ``HIPOptions``, Triton 3.8.0."""
+
 _DOES_SOMETHING = (cst.Call, cst.Await, cst.NamedExpr, cst.Yield, cst.Lambda, cst.StarredElement)
 _NOT_AT_ONCE = (
     cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp, cst.IfExp, cst.BooleanOperation,
@@ -105,6 +107,8 @@ class Launch:
             raise CannotEdit("its num_stages may be among arguments that are handed on as a whole")
         if value is not None and self._does_something(value):
             raise CannotEdit("its num_stages is no plain value")
+        if guard is None and value is None and self.text.serves_amd:
+            raise CannotEdit("its num_stages is left to Triton, which takes another for AMD's GPUs")
         if guard is None and (value is None or isinstance(value, cst.Integer)):
             return [self._passing(str(plan.fewest))]
         own = isinstance(value, cst.Name) and not self._used_elsewhere(value)
@@ -126,7 +130,9 @@ class Launch:
         return isinstance(value, _DOES_SOMETHING) or any(map(self._does_something, value.children))
 
     def _source(self, value: cst.BaseExpression | None) -> str:
-        code = _DEFAULT if value is None else self.text.code(value)
+        if value is None and self.text.serves_amd:
+            return f"{_DEFAULT} if torch.version.hip is None else {_DEFAULT_OF_AMD}"
+        code = str(_DEFAULT) if value is None else self.text.code(value)
         return f"({code})" if "\n" in code and not code.startswith("(") else code
 
     def _tests(self, plan: Lowering, guard: Sequence[Condition], variable: str | None) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from smem_lint.findings import Report
 
@@ -19,11 +20,15 @@ _MODULES = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """``color``: use terminal colours. ``show_info``: show what does not fail a run, in the formats for people."""
+    """``color``: use terminal colours. ``show_info``: show what does not fail a run, in the formats for people.
+
+    ``folders`` are what the files of findings are relative to.
+    """
 
     color: bool = False
     show_info: bool = False
     version: str = ""
+    folders: tuple[Path, ...] = ()
 
 
 def render(name: str, report: Report, options: Options) -> str:

@@ -34,6 +34,9 @@ def closing(report: Report, options: Options, style: Style) -> str:
     looked = f"{count(configs, 'config')} of {count(kernels, 'kernel')} on {', '.join(report.targets)}"
     if failing:
         text = f"Found {count(failing, 'problem')} in {looked}."
+        mended = len(grouped(one for one in report.failing if one.fix))
+        if mended:
+            text += f" {mended} may be fixed (--diff shows how, --fix does it)."
     elif configs:
         text = style.paint(f"All checks passed: {looked}.", "green")
     else:

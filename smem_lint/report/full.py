@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Iterator
 
 from smem_lint.findings import Finding, Report
@@ -19,6 +21,8 @@ def render(report: Report, options: Options) -> str:
     parts = []
     for before, group in zip([None, *groups], groups, strict=False):
         lines = [*_finding(group.first, before.first if before else None, style), *_others(group, style)]
+        if len(lines) > 1 and (place := _launch(group.first, options)):
+            lines.append(f"  {style.paint('explain:', 'bold')} smem-lint explain {printable(place)}")
         parts.append("\n".join(lines))
     for problem in report.problems:
         parts.append(f"{printable(problem.file)}:{problem.line or 1}:1: {style.paint('problem', 'red')} {printable(problem.message)}")
@@ -51,6 +55,14 @@ def _others(group: Group, style: Style) -> Iterator[str]:
         yield f"  {style.paint('also:', 'bold')} {printable(size + condition)}"
     if len(group.others) > _OTHERS:
         yield f"  {style.paint('also:', 'bold')} {count(len(group.others) - _OTHERS, 'case')} more (--output-format json has them all)"
+
+
+def _launch(finding: Finding, options: Options) -> str:
+    """Where ``explain`` finds the launch: its file as it is named from here, and its line."""
+    if finding.bytes is None or not finding.kernel or not finding.file.endswith(".py"):
+        return ""
+    found = next((folder / finding.file for folder in options.folders if (folder / finding.file).is_file()), None)
+    return shlex.quote(f"{os.path.relpath(found)}:{finding.line}") if found is not None else ""
 
 
 def _subject(finding: Finding) -> tuple[object, ...]:

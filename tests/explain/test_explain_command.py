@@ -56,6 +56,28 @@ def test_the_cliff_of_num_stages_and_what_fits(run):
     assert told[1] == "  num_stages=1: 83,968 B, 17,408 to spare"
 
 
+@pytest.mark.parametrize("place", ["82", "82:5", "82:5:"])
+def test_a_launch_by_its_line(run, place):
+    """What a finding begins with; of the launch's configs the one that takes the most."""
+    file = KERNELS / "mla_decode.py"
+    code, out, _ = run(f"{file}:{place}")
+    assert code == 1 and "One block asks for 102,400 B; sm_120 has 101,376 B: 1,024 too many." in out
+    assert "kv_cache: *fp8e4nv" in out and "LATENT=512" in out and out == run(MLA, "kv_cache=*fp8e4nv")[1]
+    code, out, _ = run(f"{file}:{place}", "num_stages=1")
+    assert code == 0 and "One block asks for 83,968 B" in out
+
+
+def test_an_autotune_list_by_its_line(run):
+    code, out, _ = run(f"{KERNELS / 'fp8_gemm.py'}:15")
+    assert code == 1 and "One block asks for 122,880 B; sm_120 has 101,376 B: 21,504 too many." in out
+
+
+def test_a_line_without_a_launch(run):
+    file = KERNELS / "mla_decode.py"
+    code, out, told = run(f"{file}:44")
+    assert (code, out, told) == (2, "", f"smem-lint: error: {file}:44: no launch that could be followed stands there\n")
+
+
 def test_dtypes_against_num_stages(run):
     code, out, _ = run(MLA, "kv_cache=*bf16,*fp8e4nv", "num_stages=1,2")
     assert code == 0

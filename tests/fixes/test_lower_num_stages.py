@@ -62,6 +62,12 @@ def test_amd_is_not_asked(fixed, stages):
     assert "torch.version.hip is None\n        and torch.cuda.get_device_properties(" in text
 
 
+def test_amd_keeps_its_default(fixed):
+    """Triton takes two stages for AMD's GPUs where the launch does not say, and three for NVIDIA's."""
+    text = fixed(gemm(call(), above="\nis_hip = torch.version.hip is not None\n"))
+    assert "    num_stages = 3 if torch.version.hip is None else 2\n" in text and call(", num_stages=num_stages") in text
+
+
 @pytest.mark.parametrize("value", ["STAGES['large']", "2 + 1"])
 def test_any_plain_value_is_kept_where_it_fits(fixed, value):
     text = fixed(gemm(call(f", num_stages={value}"), above="\nSTAGES = {'large': 3}\n"))

@@ -123,9 +123,9 @@ def test_concise():
     assert lines[0] == "ops/mla.py:120:5: SMEM001 stage1 asks for 102,400 bytes of shared memory"
     assert lines[1] == r"evil\x1b[2J\n::error::x.py:1:1: SMEM004 100% of,\nthem: <&\x07\ud800>"
     assert lines[2:4] == ["broken.py:7:1: problem invalid syntax", r"x\x1b.py:1:1: problem empty\x00"]
-    assert (
-        lines[4]
-        == "Found 2 problems in 9 configs of 2 kernels on sm_120. 1 note is not shown (--show-info). 2 files could not be read whole."
+    assert lines[4] == (
+        "Found 2 problems in 9 configs of 2 kernels on sm_120. 1 may be fixed (--diff shows how, --fix does it). "
+        "1 note is not shown (--show-info). 2 files could not be read whole."
     )
 
 
@@ -185,7 +185,7 @@ def test_one_launch_is_read_once():
     lines = rendered("concise", report).splitlines()
     assert lines == [
         "ops/mla.py:120:5: SMEM001 stage1 asks for 102,400 bytes of shared memory [and 5 cases more]",
-        "Found 1 problem in 6 configs of 1 kernel on sm_120.",
+        "Found 1 problem in 6 configs of 1 kernel on sm_120. 1 may be fixed (--diff shows how, --fix does it).",
     ]
     text = rendered("full", report)
     assert "  also: 200,000 bytes when pages of 200000\n" in text and "  also: 1 case more (--output-format json has them all)\n" in text
@@ -193,3 +193,19 @@ def test_one_launch_is_read_once():
     assert len(json.loads(rendered("json", report))["results"]) == 6
     other = Report([OVERFLOW, replace(OVERFLOW, target="sm_90")])
     assert len(rendered("github", other).splitlines()) == 2
+
+
+def test_the_next_step_is_told(tmp_path, monkeypatch):
+    """How to see why, as it is typed from here, and that there is a fix."""
+    from dataclasses import replace
+
+    (tmp_path / "a b" / "ops").mkdir(parents=True)
+    (tmp_path / "a b" / "ops" / "mla.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    mended = Report([replace(OVERFLOW, fix="lower-num-stages")], statistics={"configs": 6, "kernels": 1}, targets=("sm_120",))
+    text = rendered("full", mended, folders=(tmp_path / "a b",))
+    assert "  explain: smem-lint explain 'a b/ops/mla.py:120'\n" in text
+    closing = "Found 1 problem in 6 configs of 1 kernel on sm_120. 1 may be fixed (--diff shows how, --fix does it)."
+    assert text.splitlines()[-1] == rendered("concise", mended).splitlines()[-1] == closing
+    assert "explain:" not in rendered("full", mended)
+    assert "may be fixed" not in rendered("concise", Report([replace(OVERFLOW, fix="")], statistics={"configs": 6, "kernels": 1}))
