@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from smem_lint import __version__
@@ -45,7 +46,7 @@ def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
         if arguments.diff:
             return code
         report = lint.again().report()
-    _write(report, arguments, settings.output_format)
+    _write(report, arguments, settings.output_format, lint.roots)
     if arguments.html:
         from smem_lint.cli.paging import paged
         from smem_lint.report.html import render_page
@@ -56,11 +57,11 @@ def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
     return 0 if arguments.exit_zero or not report.failing else 1
 
 
-def _write(report: Report, arguments: argparse.Namespace, output_format: str) -> None:
+def _write(report: Report, arguments: argparse.Namespace, output_format: str, folders: Sequence[Path]) -> None:
     from smem_lint.report import Options, render
 
     color = not arguments.output_file and use_color(sys.stdout)
-    text = render(output_format, report, Options(color, arguments.show_info, __version__))
+    text = render(output_format, report, Options(color, arguments.show_info, __version__, tuple(folders)))
     try:
         write_output(text, arguments.output_file)
     except UnicodeEncodeError as error:
