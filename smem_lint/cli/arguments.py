@@ -79,7 +79,7 @@ def _check(commands: Any) -> None:
 
 def _explain(commands: Any) -> None:
     command = _command(commands, "explain", "explain", "where each byte of a kernel goes, its cliff, and what would fit")
-    command.add_argument("kernel", metavar="FILE::KERNEL")
+    command.add_argument("kernel", metavar="FILE::KERNEL", help="or FILE:LINE of a launch, as findings name it: its largest config")
     command.add_argument("values", nargs="*", metavar="NAME=VALUE", help=_VALUES)
     command.add_argument("--root", action="append", default=[], metavar="DIR", help="the folder the file's package lies in")
     command.add_argument("--plot", metavar="FILE", help="bytes by num_stages, a line for each value that is swept, as svg or png")
