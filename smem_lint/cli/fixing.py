@@ -94,8 +94,8 @@ class _Work:
 
     def attempt(self, one: Fix) -> str | None:
         """Try a fix's ways; None where one is kept, else why none is."""
-        if self.text is None:
-            return "the file cannot be read"
+        if self.text is None or one.refused:
+            return one.refused or "the file cannot be read"
         if one.name == "lower-num-stages" and self._partly_known(one.finding):
             return "the launch can also be reached in a way that could not be evaluated"
         reason = "nothing to try"

@@ -20,12 +20,16 @@ Attempt = Callable[[Text], list[Edit]]
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """One fix of one finding; of its ``attempts`` the first is taken whose result the estimates prove."""
+    """One fix of one finding; of its ``attempts`` the first is taken whose result the estimates prove.
+
+    ``done`` says what it comes to; ``refused``, why there is nothing to attempt.
+    """
 
     name: str
     finding: Finding
     attempts: tuple[Attempt, ...]
-    done: str
+    done: str = ""
+    refused: str = ""
 
 
 def fixes_for(findings: Iterable[Finding], judged: Sequence[Judged], repository: Repository, *, unsafe: bool = False) -> Iterator[Fix]:
@@ -58,7 +62,7 @@ def _lower(finding: Finding, judged: Sequence[Judged], repository: Repository) -
     here = [one for one in judged if is_launch(one) and place_of(one) == (finding.file, finding.line, finding.column)]
     helped = [(one, stages) for one in here if one.overflows and not one.config.guarded and (stages := _most_stages(one))]
     if not helped:
-        return None
+        return Fix(finding.fix, finding, (), refused="no smaller num_stages fits, or is known to: a smaller tile is needed")
     config = helped[0][0].config
     pointers = tuple(name for name in config.arguments if config.types.get(name, "").startswith("*"))
     steps = _steps(helped)

@@ -22,6 +22,11 @@ def line(finding: Finding, style: Style) -> str:
     return f"{printable(finding.file)}:{finding.line}:{finding.column}: {code} {printable(finding.message)}"
 
 
+def _may_be_fixed(finding: Finding) -> bool:
+    """Whether a fix is worth a try; whether it holds, ``--diff`` finds out."""
+    return bool(finding.fix) and (finding.fix != "lower-num-stages" or any(list(fit.change) == ["num_stages"] for fit in finding.fits))
+
+
 def more(group: Group) -> str:
     return f" [and {count(len(group.others), 'case')} more]" if group.others else ""
 
@@ -34,7 +39,7 @@ def closing(report: Report, options: Options, style: Style) -> str:
     looked = f"{count(configs, 'config')} of {count(kernels, 'kernel')} on {', '.join(report.targets)}"
     if failing:
         text = f"Found {count(failing, 'problem')} in {looked}."
-        mended = len(grouped(one for one in report.failing if one.fix))
+        mended = sum(any(map(_may_be_fixed, (group.first, *group.others))) for group in grouped(report.failing))
         if mended:
             text += f" {mended} may be fixed (--diff shows how, --fix does it)."
     elif configs:

@@ -145,3 +145,10 @@ def test_every_target_is_served(fixed):
 def test_a_suppressed_overflow_is_not_fixed(fixed):
     source = gemm(call(", num_stages=3") + "  # smem-lint: ignore[SMEM001] known")
     assert fixed(source) == source
+
+
+def test_where_no_number_of_stages_fits_it_is_said(run, tmp_path):
+    (tmp_path / "kernels.py").write_text(gemm("matmul[(1,)](a, b, c, 4096, 4096, 128, 128, M=256, N=256, BK=256, num_stages=3)"))
+    code, out, told = run("kernels.py", "--diff")
+    assert (code, out) == (0, "") and "SMEM001 is not fixed by lower-num-stages: no smaller num_stages fits" in told
+    assert "may be fixed" not in run("kernels.py")[1]
