@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smem_lint.devices import Device
-from smem_lint.engines import Engine, Estimate
+from smem_lint.engines import SCREENED, Engine, Estimate, ScreeningEngine
 from smem_lint.findings import Finding, Fit, Related
 from smem_lint.host.config import Config, Guard
 from smem_lint.host.guards import hard_coded
@@ -90,6 +90,7 @@ def judge(
     Configs of other than the ``origins`` are left out.
     """
     judged = estimated(configs, device, engine, origins)
+    _ask_again(judged, engine)
     wanted: list[tuple[Judged, dict[str, Any], Specialization]] = []
     for one in judged:
         for options in _neighbours(one, near_limit):
@@ -111,6 +112,27 @@ def estimated(configs: Iterable[Config], device: Device, engine: Engine, origins
     return judged
 
 
+def _ask_again(judged: Sequence[Judged], engine: Engine) -> None:
+    """Exact bytes, in place of bounds, for what a finding will hold an overflow or a guard against."""
+    if not isinstance(engine, ScreeningEngine):
+        return
+    sites: dict[tuple[Any, ...], list[Judged]] = {}
+    for one in judged:
+        sites.setdefault(one.site, []).append(one)
+    wanted = [one for group in sites.values() for one in _compared(group)]
+    answers = engine.exactly([one.specialization for one in wanted if one.specialization is not None])
+    for one, estimate in zip(wanted, answers, strict=True):
+        one.estimate = estimate
+
+
+def _compared(group: Sequence[Judged]) -> Iterator[Judged]:
+    over = [one for one in group if one.overflows and one.config.origin == "launch"]
+    for one in group:
+        screened = one.estimate is not None and SCREENED in one.estimate.reasons
+        if screened and (one.config.guard is not None or any(_same_but_types(other, one) for other in over)):
+            yield one
+
+
 def _answers(engine: Engine, specializations: Sequence[Specialization]) -> list[Estimate]:
     """One answer each, asking only once for what is the same."""
     keys = [_key(one) for one in specializations]
@@ -127,6 +149,8 @@ def _neighbours(one: Judged, near_limit: int) -> Iterator[dict[str, Any]]:
     if not one.answered or one.specialization is None or one.config.origin != "launch" or one.only_overruled:
         return
     stages = one.specialization.num_stages
+    if not one.overflows and not (one.estimate is not None and one.estimate.exact):
+        return
     if one.overflows:
         for fewer in range(stages - 1, 0, -1):
             yield {"num_stages": fewer}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from smem_lint.specialization import Specialization
 
@@ -85,6 +85,9 @@ def unanswered(engine: str, error: str, seconds: float = 0.0, failed: bool = Fal
     return Estimate(None, 0, None, False, engine, error=error, seconds=seconds, failed=failed)
 
 
+SCREENED = "it is bounded below every limit, so its exact bytes were not asked for"
+
+
 class Engine(Protocol):
     """Answers specializations. ``roots`` are the folders that a specialization's ``file`` is relative to."""
 
@@ -92,4 +95,13 @@ class Engine(Protocol):
 
     def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
         """One estimate for each specialization, in the same order; never raises for a single one."""
+        ...
+
+
+@runtime_checkable
+class ScreeningEngine(Engine, Protocol):
+    """An engine that answers with bounds (reason ``SCREENED``) where those can cross no limit."""
+
+    def exactly(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
+        """As ``estimate``, but nothing is answered with bounds that need not be."""
         ...

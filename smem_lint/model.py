@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,11 +16,11 @@ from smem_lint.allocation.allocate import Allocation, allocate
 from smem_lint.bounds import bounded
 from smem_lint.buffers import reported
 from smem_lint.engines import Estimate, Loop, unanswered
+from smem_lint.garbage import GarbageKept
 from smem_lint.pipeline import back_passes, front_passes, pass_named
 from smem_lint.source.modules import Repository
 from smem_lint.specialization import Specialization
 from smem_lint.tile.frontend import build
-from smem_lint.garbage import GarbageKept
 from smem_lint.tile.ir import Module
 from smem_lint.tile.unsupported import KernelError, Unsupported
 from smem_lint.tile.versions import exact_versions
@@ -46,14 +46,19 @@ class ModelEngine:
     name: str = NAME
     _kept: OrderedDict[str, Module | Exception] = field(default_factory=OrderedDict)
     _shared: Counter[str] = field(default_factory=Counter)
+    _programs: dict[str, Module] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.repository = Repository([Path(root) for root in self.roots], cached_bytes=_CACHED_SOURCE_BYTES)
         self._version = version_of(self.version)
 
-    def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
-        """One estimate each, in order. What cannot be answered says why; nothing is raised for a single one."""
+    def estimate(self, specializations: Iterable[Specialization], programs: Mapping[str, Module | None] | None = None) -> Iterator[Estimate]:
+        """One estimate each, in order. What cannot be answered says why; nothing is raised for a single one.
+
+        ``programs`` are front ends' programs by ``front_key``, where they have been made before; they are used up.
+        """
         wanted = list(specializations)
+        self._programs = {key: made for key in map(front_key, wanted) if (made := programs.get(key)) is not None} if programs else {}
         self._shared = Counter(map(front_key, wanted))
         return (self.one(specialization) for specialization in wanted)
 
@@ -128,7 +133,8 @@ class ModelEngine:
         return kept
 
     def _made(self, specialization: Specialization, watch: Watcher | None) -> Module:
-        module = build(self.repository, specialization, self._version)
+        known = self._programs.pop(front_key(specialization), None) if self._programs else None
+        module = known or build(self.repository, specialization, self._version)
         if watch is not None:
             watch("frontend", module)
         _run(front_passes(specialization.capability), module, watch)

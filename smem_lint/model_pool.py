@@ -15,15 +15,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smem_lint.bounds import bounded
-from smem_lint.engines import Estimate, unanswered
+from smem_lint.engines import SCREENED, Estimate, unanswered
+from smem_lint.garbage import GarbageKept
 from smem_lint.model import NAME, ModelEngine, front_key
 from smem_lint.specialization import Specialization
-from smem_lint.garbage import GarbageKept
 from smem_lint.tile.ir import Module
 
 _CHUNK = 24
 _FEW = 32
-SCREENED = "it is bounded below every limit, so its exact bytes were not asked for"
 
 Chunk = list[tuple[int, Specialization]]
 
@@ -32,7 +31,8 @@ Chunk = list[tuple[int, Specialization]]
 class ModelPool:
     """An engine like ``ModelEngine``, in ``jobs`` processes (0: one a core). ``below`` maps a capability to bytes that do not matter.
 
-    ``only_bounds``: what does not stay below is not estimated, but left unanswered for another engine.
+    ``only_bounds``: what does not stay below is not estimated, but left unanswered for another engine. ``keep``: what is worked out in
+    this process keeps the sources that it has read from one call to the next.
     """
 
     roots: Sequence[Path]
@@ -41,18 +41,27 @@ class ModelPool:
     below: Callable[[int], int] | None = None
     progress: Callable[[int, int], None] | None = None
     only_bounds: bool = False
+    keep: bool = False
     name: str = NAME
+    _kept: ModelEngine | None = None
 
     def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
         """One estimate each, in order."""
         wanted = list(specializations)
+        return self._estimate(wanted, {one.capability: self.below(one.capability) if self.below else 0 for one in wanted})
+
+    def exactly(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
+        """One estimate each, in order; none is answered with its bound because that is low."""
+        return self._estimate(list(specializations), {})
+
+    def _estimate(self, wanted: list[Specialization], floors: dict[int, int]) -> Iterator[Estimate]:
         answers: list[Estimate | None] = [None] * len(wanted)
         chunks = _chunks(wanted)
-        floors = {one.capability: self.below(one.capability) if self.below else 0 for one in wanted}
         jobs = min(self.jobs or os.cpu_count() or 1, len(chunks))
         if jobs < 2 or len(wanted) < _FEW:
-            _start(list(self.roots), self.version, floors, self.only_bounds)
-            results: Iterable[list[tuple[int, Estimate]]] = map(_answer, chunks)
+            engine = self._kept or ModelEngine(self.roots, version=self.version)
+            self._kept = engine if self.keep else None
+            results: Iterable[list[tuple[int, Estimate]]] = (_answers(engine, floors, self.only_bounds, chunk) for chunk in chunks)
         else:
             results = self._parallel(chunks, jobs, floors)
         done = 0
@@ -107,26 +116,29 @@ def _start(roots: list[Path], version: str, floors: dict[int, int], only_bounds:
 
 def _answer(chunk: Chunk) -> list[tuple[int, Estimate]]:
     assert _engine is not None
+    return _answers(_engine, _floors, _only_bounds, chunk)
+
+
+def _answers(engine: ModelEngine, floors: dict[int, int], only_bounds: bool, chunk: Chunk) -> list[tuple[int, Estimate]]:
     found: list[tuple[int, Estimate]] = []
     rest: Chunk = []
     programs: dict[str, Module | None] = {}
     with GarbageKept():
         for index, one in chunk:
-            screened = _screened(_engine, one, programs)
+            screened = _screened(engine, one, floors.get(one.capability, 0), programs)
             if screened is not None:
                 found.append((index, screened))
             else:
                 rest.append((index, one))
         programs.clear()
-    if _only_bounds:
+    if only_bounds:
         return found + [(index, unanswered(NAME, "not below every limit")) for index, _ in rest]
-    answers = _engine.estimate([one for _, one in rest])
+    answers = engine.estimate([one for _, one in rest])
     return found + [(index, answer) for (index, _), answer in zip(rest, answers, strict=True)]
 
 
-def _screened(engine: ModelEngine, one: Specialization, programs: dict[str, Module | None]) -> Estimate | None:
+def _screened(engine: ModelEngine, one: Specialization, floor: int, programs: dict[str, Module | None]) -> Estimate | None:
     """The bound, where it is below what matters; ``programs`` holds what those of one front half share."""
-    floor = _floors.get(one.capability, 0)
     if not floor:
         return None
     key = front_key(one)

@@ -24,6 +24,10 @@ def run(arguments: argparse.Namespace) -> int:
     return _once(arguments, paths)
 
 
+FOR_PEOPLE = ("full", "concise", "github")
+"""Formats that leave notes out unless they are asked for."""
+
+
 def _paths(arguments: argparse.Namespace) -> list[Path]:
     """What is checked; for records the roots that are named, else those that the records name. Raises UsageError."""
     named = [*arguments.paths, *arguments.root]
@@ -38,6 +42,8 @@ def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
     settings = settings_of(arguments, paths)
     lint = Lint(settings, paths, use_cache=not arguments.no_cache, records=arguments.records)
     lint.screened = not (arguments.fix or arguments.diff)
+    lint.notes = arguments.show_info or settings.output_format not in FOR_PEOPLE
+    lint.keeps_judged = arguments.fix or arguments.diff or bool(arguments.html)
     report = lint.report()
     if arguments.fix or arguments.diff:
         from smem_lint.cli.fixing import fix

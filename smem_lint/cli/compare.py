@@ -76,7 +76,7 @@ def _tree(settings: Settings, paths: list[Path], known: dict[str, Estimate], use
     files = lint.files()
     judged: list[Judged] = []
     for device in lint.devices:
-        judged += estimated(lint.configs(files, device, report), device, engine)
+        judged += estimated(lint.configs(files, device, report.problems), device, engine)
     for problem in report.problems:
         print(f"{problem.file}: {problem.message}", file=sys.stderr)
     return Tree.of(judged, lint.repository)

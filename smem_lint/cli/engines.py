@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,34 +12,41 @@ from smem_lint.cli.errors import UsageError
 from smem_lint.cli.progress import Progress
 from smem_lint.config import Settings
 from smem_lint.devices import by_capability
-from smem_lint.engines import Engine, Estimate
+from smem_lint.engines import Engine, Estimate, ScreeningEngine
 from smem_lint.specialization import Specialization
 
+Below = Callable[[int], int]
 REFUSED = "Triton refuses the kernel"
 
 
 def engine_of(
-    settings: Settings, roots: Sequence[Path], *, use_cache: bool = True, default: str = "auto", screen: bool = False
+    settings: Settings,
+    roots: Sequence[Path],
+    *,
+    use_cache: bool = True,
+    default: str = "auto",
+    screen: Below | None = None,
+    keep: bool = False,
 ) -> Engine:
     """The engine of ``settings.engine``; ``auto`` is ``default`` where a command has a reason of its own. Raises UsageError.
 
-    ``screen``: bounds answer where they stay under half the limit, for a linter whose rules ask no further there.
+    ``screen``: bounds answer where they stay under so many bytes, for a linter whose rules ask no further there. ``keep``: see ModelPool.
     """
     name = settings.engine if settings.engine != "auto" else default
     if name == "compiler":
         compiler = _checked(compiler_engine(settings, roots, use_cache))
-        return ScreenedEngine(_bounds(settings, roots), compiler) if screen else compiler
+        return ScreenedEngine(_bounds(settings, roots, screen, keep), compiler) if screen else compiler
     if name == "gpu":
         from smem_lint.verify.gpu import gpu_engine
 
         return gpu_engine(settings, roots)
-    model = model_engine(settings, roots, screen=screen)
+    model = model_engine(settings, roots, screen=screen, keep=keep)
     if name == "model" or importlib.util.find_spec("triton") is None:
         return model
     return AutoEngine(model, compiler_engine(settings, roots, use_cache))
 
 
-def model_engine(settings: Settings, roots: Sequence[Path], *, screen: bool = False) -> Engine:
+def model_engine(settings: Settings, roots: Sequence[Path], *, screen: Below | None = None, keep: bool = False) -> Engine:
     """The model: several processes where many are asked for, in this one otherwise. Raises UsageError for a bad version."""
     from smem_lint.model import ModelEngine, version_of
     from smem_lint.model_pool import ModelPool
@@ -49,19 +56,25 @@ def model_engine(settings: Settings, roots: Sequence[Path], *, screen: bool = Fa
     except ValueError as error:
         raise UsageError(str(error)) from error
     if screen:
-        return ModelPool(roots, settings.triton, settings.jobs, _half_the_limit, Progress("estimating"))
+        return ModelPool(roots, settings.triton, settings.jobs, screen, Progress("estimating"), keep=keep)
     if settings.jobs > 1:
         return ModelPool(roots, settings.triton, settings.jobs, progress=Progress("estimating"))
     return ModelEngine(roots, version=settings.triton)
 
 
-def _bounds(settings: Settings, roots: Sequence[Path]) -> Engine:
+def _bounds(settings: Settings, roots: Sequence[Path], below: Below, keep: bool) -> Engine:
     from smem_lint.model_pool import ModelPool
 
-    return ModelPool(roots, "", settings.jobs, _half_the_limit, Progress("bounding"), only_bounds=True)
+    return ModelPool(roots, "", settings.jobs, below, Progress("bounding"), only_bounds=True, keep=keep)
 
 
-def _half_the_limit(capability: int) -> int:
+def the_limit(capability: int) -> int:
+    """Bytes that a block may have: what is below cannot overflow."""
+    return by_capability(capability).optin
+
+
+def half_the_limit(capability: int) -> int:
+    """Bytes below which nothing is near the limit, nor alone on its multiprocessor."""
     return by_capability(capability).optin // 2
 
 
@@ -100,6 +113,9 @@ class ScreenedEngine:
             answers[index] = answer
         return iter(answers)
 
+    def exactly(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
+        return self.engine.estimate(specializations)
+
 
 @dataclass(eq=False)
 class AutoEngine:
@@ -111,7 +127,14 @@ class AutoEngine:
 
     def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
         wanted = list(specializations)
-        answers = list(self.model.estimate(wanted))
+        return self._confirmed(wanted, list(self.model.estimate(wanted)))
+
+    def exactly(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
+        wanted = list(specializations)
+        ask = self.model.exactly if isinstance(self.model, ScreeningEngine) else self.model.estimate
+        return self._confirmed(wanted, list(ask(wanted)))
+
+    def _confirmed(self, wanted: list[Specialization], answers: list[Estimate]) -> Iterator[Estimate]:
         doubtful = [index for index, (one, answer) in enumerate(zip(wanted, answers, strict=True)) if _doubtful(one, answer)]
         for index, confirmed in zip(doubtful, self.compiler.estimate([wanted[index] for index in doubtful]), strict=True):
             if confirmed.bytes is not None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
 from smem_lint.check import Judged, findings, hard_coded_findings, judge, origins_of
-from smem_lint.cli.engines import engine_of
+from smem_lint.cli.engines import engine_of, half_the_limit, the_limit
 from smem_lint.cli.errors import UsageError
+from smem_lint.cli.parts import Part, in_processes, parts_of, worth_it
 from smem_lint.cli.progress import Progress, ticking
 from smem_lint.cli.recorded import files_of, recorded
 from smem_lint.cli.scenarios import resolved
@@ -22,6 +23,7 @@ from smem_lint.engines import Engine
 from smem_lint.expression import ExpressionError
 from smem_lint.findings import Finding, Problem, Report
 from smem_lint.host.config import Config
+from smem_lint.host.configs import may_launch
 from smem_lint.host.guards import may_hold_limits
 from smem_lint.host.tuned import by_device
 from smem_lint.rules import Rule, RuleError, built_in, load_rules, selected
@@ -38,6 +40,10 @@ class Lint:
     def __init__(self, settings: Settings, paths: Sequence[Path], *, use_cache: bool = True, records: str | None = None) -> None:
         self.settings, self.paths, self.use_cache, self.records = settings, list(paths), use_cache, records
         self.screened = True  # fixes need exact numbers where rules are content with bounds
+        self.notes = True  # whether notes on single configs are wanted, for which more has to be known exactly
+        self.keeps_judged = True  # fixes and comparisons look at every config again
+        self.keeps_sources = False
+        self._texts: dict[str, list[str]] = {}
         self.devices = targets_of(settings)
         self.rules = self._rules()
         self.roots = list(dict.fromkeys(root_of(path) for path in self.paths))
@@ -70,29 +76,84 @@ class Lint:
 
     def report(self, whole: bool = False) -> Report:
         """What the rules say now, without what the baseline holds (unless ``whole``)."""
-        report = Report(targets=tuple(device.target for device in self.devices))
         files = self.files()
-        engine = self.engine or engine_of(self.settings, self.roots, use_cache=self.use_cache, screen=self.screened)
-        kernels: set[tuple[str, str]] = set()
-        answered = unanswered = 0
-        for device in self.devices:
-            configs = self.configs(files, device, report)
-            judged = judge(configs, device, engine, self.settings.near_limit, origins_of(self.rules))
-            self.judged += judged
-            kernels |= {(one.config.kernel_file, one.config.kernel) for one in judged}
-            answered += sum(one.answered for one in judged)
-            unanswered += sum(not one.answered for one in judged)
-            report.findings += self._findings(judged)
-        report.findings += self._on_their_own_devices(files, engine, report)
-        report.findings += self._hard_coded(files)
-        cut = {one.config.launch or one.site for one in self.judged if one.config.cut}
-        if cut:
-            report.statistics["cut_launches"] = len(cut)
-        report.statistics.update(files=len(files), kernels=len(kernels), configs=answered + unanswered, unresolved=unanswered)
-        report.problems += [Problem(one.file, one.line, one.message) for one in self.repository.problems.values()]
+        found = Part()
+        for part in self._parts(files):
+            found.add(part)
+        self.judged += found.judged
+        report = Report(found.findings, found.problems, targets=tuple(device.target for device in self.devices))
+        if found.cut:
+            report.statistics["cut_launches"] = len(found.cut)
+        report.statistics.update(
+            files=len(files), kernels=len(found.kernels), configs=found.answered + found.unanswered, unresolved=found.unanswered
+        )
         report.problems = self._marked(report.problems)
         self._finish(report, files, whole)
         return report
+
+    def _parts(self, files: Sequence[Path]) -> Iterator[Part]:
+        alone = self.keeps_judged or self.engine is not None or self.records is not None or self.settings.engine == "gpu"
+        jobs = 1 if alone else worth_it(files, self.settings.jobs)
+        if jobs == 1:
+            yield self.part(files)
+            return
+        progress, done = Progress("checking"), 0
+        parts = parts_of(self, files)
+        count = sum(map(len, parts))
+        for size, part in in_processes(self, parts, jobs):
+            done += size
+            progress(done, count)
+            yield part
+
+    def part(self, files: Sequence[Path]) -> Part:
+        """What the rules say of some files on every target."""
+        found = Part()
+        engine = self.engine or self._own_engine
+        for device in self.devices:
+            judged = judge(self.configs(files, device, found.problems), device, engine, self.settings.near_limit, origins_of(self._asked))
+            found.kernels |= {(one.config.kernel_file, one.config.kernel) for one in judged}
+            found.answered += sum(one.answered for one in judged)
+            found.unanswered += sum(not one.answered for one in judged)
+            found.findings += self._findings(judged)
+            found.judged += judged
+        for judged in self._on_their_own_devices(files, engine, found):
+            found.judged += judged
+        found.findings += self._hard_coded(files)
+        found.cut = {one.config.launch or one.site for one in found.judged if one.config.cut}
+        found.problems += [Problem(one.file, one.line, one.message) for one in self.repository.problems.values()]
+        if not self.keeps_judged:
+            found.judged = []
+        return found
+
+    @cached_property
+    def _own_engine(self) -> Engine:
+        below = None if not self.screened else half_the_limit if self.notes else the_limit
+        return engine_of(self.settings, self.roots, use_cache=self.use_cache, screen=below, keep=self.keeps_sources)
+
+    @property
+    def _asked(self) -> list[Rule]:
+        """The rules to apply: without those whose notes on single configs nobody will read."""
+        return [rule for rule in self.rules if self.notes or rule.scope != "config" or rule.severity != "info"]
+
+    @property
+    def setup(self) -> tuple[Settings, Sequence[Path], bool, bool, bool]:
+        """What another process needs to do a part of this run."""
+        return self.settings, self.paths, self.use_cache, self.screened, self.notes
+
+    def name(self, path: Path) -> str:
+        """A file as findings name it."""
+        return self.repository.relative(absolute(path))
+
+    def source(self, path: Path) -> bytes | None:
+        """The bytes of a file; None where it cannot be read."""
+        try:
+            return self.repository.read(self.name(path), absolute(path))
+        except Unreadable:
+            return None
+
+    def may_hold(self, source: bytes) -> bool:
+        """Whether anything can be found in a Python file: a kernel, a launch, a limit, or a comment of ours."""
+        return may_launch(source) or may_hold_limits(source)
 
     def _marked(self, problems: Iterable[Problem]) -> list[Problem]:
         """Each problem once; that of a file which was named on the command line is fatal."""
@@ -111,34 +172,32 @@ class Lint:
 
     def _findings(self, judged: Sequence[Judged], rules: Sequence[Rule] | None = None) -> list[Finding]:
         try:
-            return findings(judged, self.rules if rules is None else rules, self.settings.near_limit)
+            return findings(judged, self._asked if rules is None else rules, self.settings.near_limit)
         except ExpressionError as error:
             raise UsageError(f"a rule cannot be applied: {error}") from error
 
-    def _on_their_own_devices(self, files: Sequence[Path], engine: Engine, report: Report) -> Iterable[Finding]:
-        """What the rules of lists say of tuned files on the devices that they are named for, where those are no targets."""
+    def _on_their_own_devices(self, files: Sequence[Path], engine: Engine, found: Part) -> Iterator[list[Judged]]:
+        """Tuned files on the devices that they are named for, where those are no targets: what the rules of lists say of them."""
         rules = [rule for rule in self.rules if rule.scope == "list"]
         named = by_device(files) if rules and self.records is None else {}
         for device in sorted(named, key=lambda device: device.capability):
             if device not in self.devices:
-                judged = judge(self.configs(named[device], device, report), device, engine, self.settings.near_limit, {"tuned-json"})
-                self.judged += judged
-                yield from self._findings(judged, rules)
+                judged = judge(
+                    self.configs(named[device], device, found.problems), device, engine, self.settings.near_limit, {"tuned-json"}
+                )
+                found.findings += self._findings(judged, rules)
+                yield judged
 
     def _hard_coded(self, files: Sequence[Path]) -> Iterable[Finding]:
         if self.records is not None or not any(rule.scope == "guard" for rule in self.rules):
             return
         for path in files:
-            name = self.repository.relative(absolute(path))
-            try:
-                source = self.repository.read(name, absolute(path)) if path.suffix == ".py" else b""
-            except Unreadable:
-                continue
-            module = self.repository.module(name) if may_hold_limits(source) else None
+            source = self.source(path) if path.suffix == ".py" else None
+            module = self.repository.module(self.name(path)) if source is not None and may_hold_limits(source) else None
             if module is not None:
                 yield from hard_coded_findings(module, self.rules)
 
-    def configs(self, files: Sequence[Path], device: Device, report: Report) -> list[Config]:
+    def configs(self, files: Sequence[Path], device: Device, problems: list[Problem]) -> list[Config]:
         if self.records is not None:
             return self.recorded
         found = []
@@ -147,7 +206,7 @@ class Lint:
             if isinstance(one, Config):
                 found.append(one)
             else:
-                report.problems.append(Problem(one.file, one.line, one.message))
+                problems.append(Problem(one.file, one.line, one.message))
         return found
 
     def _finish(self, report: Report, files: Sequence[Path], whole: bool) -> None:
@@ -186,8 +245,15 @@ class Lint:
         )
 
     def _line(self, finding: Finding) -> str:
-        module = self.repository.module(finding.file) if finding.file.endswith(".py") else None
-        return module.lines[finding.line - 1] if module is not None and 0 < finding.line <= len(module.lines) else ""
+        lines = self._lines(finding.file) if finding.file.endswith(".py") else []
+        return lines[finding.line - 1] if 0 < finding.line <= len(lines) else ""
+
+    def _lines(self, file: str) -> list[str]:
+        if file not in self._texts:
+            path = next((root / file for root in self.roots if (root / file).exists()), None)
+            source = self.source(path) if path is not None else None
+            self._texts[file] = source.decode("utf8", "replace").splitlines() if source is not None else []
+        return self._texts[file]
 
     def _unused(self, silencers: dict[str, tuple[Suppression, ...]], used: set[tuple[str, int]]) -> Iterable[Finding]:
         for rule in (rule for rule in self.rules if rule.scope == "suppression"):

@@ -13,11 +13,13 @@ _WIDTH = 24
 
 
 class Progress:
-    """Called with (done, all); shows a bar, the rate and the time that is left. Silent where nobody watches."""
+    """Called with (done, all); shows a bar, the rate and the time that is left. Silent where nobody watches, or ``quiet`` is set."""
+
+    quiet = False
 
     def __init__(self, what: str) -> None:
         self.what, self.started, self.shown = what, time.monotonic(), 0.0
-        self.watched = sys.stderr.isatty()
+        self.watched = sys.stderr.isatty() and not self.quiet
 
     def __call__(self, done: int, total: int) -> None:
         now = time.monotonic()

@@ -58,6 +58,11 @@ def resolve(
             yield from _file(program, scenarios, file)
 
 
+def may_launch(source: bytes) -> bool:
+    """Whether a file can hold a kernel, a list or a launch: a search in its bytes."""
+    return mentions_triton(source) or _LAUNCHES_KERNEL.search(source) is not None
+
+
 def _tuned(configs: TunedConfigs, file: str | Path) -> Iterator[Config | Problem]:
     path = Path(file)
     try:
@@ -75,9 +80,9 @@ def _file(program: Program, profile: Profile, file: str | Path) -> Iterator[Conf
     except Unreadable as unreadable:
         yield unreadable.problem
         return
-    of_triton = mentions_triton(source)
-    if not of_triton and not _LAUNCHES_KERNEL.search(source):
+    if not may_launch(source):
         return
+    of_triton = mentions_triton(source)
     module = repository.module(file)
     if module is None:
         yield next(
