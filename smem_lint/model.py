@@ -52,7 +52,9 @@ class ModelEngine:
         self.repository = Repository([Path(root) for root in self.roots], cached_bytes=_CACHED_SOURCE_BYTES)
         self._version = version_of(self.version)
 
-    def estimate(self, specializations: Iterable[Specialization], programs: Mapping[str, Module | None] | None = None) -> Iterator[Estimate]:
+    def estimate(
+        self, specializations: Iterable[Specialization], programs: Mapping[str, Module | None] | None = None
+    ) -> Iterator[Estimate]:
         """One estimate each, in order. What cannot be answered says why; nothing is raised for a single one.
 
         ``programs`` are front ends' programs by ``front_key``, where they have been made before; they are used up.

@@ -2,7 +2,8 @@
 
     @triton.autotune(configs, key=["M", "N", "K"], prune_configs_by={"early_config_prune": smem_lint.prune})
 
-It asks the model with what the installed Triton would compile for the real arguments; where bounds leave it open, the compiler.
+It asks the model with what the installed Triton would compile for the real arguments: first for a bound, for the exact bytes where the
+bound does not stay within the limit, and the compiler where that leaves it open.
 What cannot be judged (tuples, descriptors that a hook shapes, kernels without a file, other devices than NVIDIA's) is kept.
 """
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from smem_lint.engines import Estimate
     from smem_lint.model import ModelEngine
     from smem_lint.specialization import Specialization
+    from smem_lint.tile.ir import Module
 
 _HANDLED_BY_RUN = ("grid", "warmup")
 _KNOWN: dict[tuple[str, str], Estimate] = {}
@@ -129,8 +131,8 @@ class _Kernel:
         """The model's estimates; the compiler's where the limit lies within the model's bounds."""
         if not wanted:
             return []
-        answers = list(_engine(self.root).estimate(wanted))
         limit = self.device.limit
+        answers = _modelled(_engine(self.root), wanted, limit)
         open_ = [index for index, one in enumerate(answers) if one.lower <= limit and (one.upper is None or one.upper > limit)]
         if not open_:
             return answers
@@ -185,6 +187,27 @@ def _plain(value: Any) -> Any:
     if type(value).__module__ == "triton.language.core" and type(value).__name__ in ("dtype", "pointer_type", "block_type"):
         return {"dtype": str(value)}
     return {"repr": repr(value)}
+
+
+def _modelled(engine: ModelEngine, wanted: Sequence[Specialization], limit: int) -> list[Estimate]:
+    """The model's estimates; a bound where that stays within the limit already, which is cheaper."""
+    from smem_lint.bounds import bounded
+    from smem_lint.garbage import GarbageKept
+    from smem_lint.model import front_key
+
+    programs: dict[str, Module | None] = {}
+    answers: dict[int, Estimate] = {}
+    with GarbageKept():
+        for index, one in enumerate(wanted):
+            key = front_key(one)
+            if key not in programs:
+                programs[key] = engine.front_end(one)
+            bound = bounded(programs[key], one, "it is bounded within the device's limit")
+            if bound.upper is not None and bound.upper <= limit:
+                answers[index] = bound
+    left = [index for index in range(len(wanted)) if index not in answers]
+    answers.update(zip(left, engine.estimate([wanted[index] for index in left], programs), strict=True))
+    return [answers[index] for index in range(len(wanted))]
 
 
 def _engine(root: Path) -> ModelEngine:

@@ -135,7 +135,7 @@ def test_the_compiler_is_asked_where_the_model_leaves_it_open(device, monkeypatc
 
     asked = []
 
-    def widely(self, wanted):
+    def widely(self, wanted, programs=None):
         return (Estimate(90_000, 0, 200_000, False, "model") for _ in wanted)
 
     def answer(self, wanted):
@@ -149,6 +149,20 @@ def test_the_compiler_is_asked_where_the_model_leaves_it_open(device, monkeypatc
     assert kept == [config(64, 2)] and len(asked) == 2
     kept_by(tuned(kernels.matmul, [config(64, 3), config(64, 2)]), arguments(), M=128, N=128)
     assert len(asked) == 2, "what was answered once is not asked again"
+
+
+def test_a_bound_within_the_limit_is_enough(device, monkeypatch):
+    """Tiles of 16 x 16: no allocation of such a program comes near the limit, so that the passes are not run."""
+    from smem_lint import model, pruning
+
+    def never(*given):
+        raise AssertionError("the passes were run")
+
+    monkeypatch.setattr(pruning, "_KNOWN", {})
+    monkeypatch.setattr(model, "_run", never)
+    args, sample = arguments(), [config(16, 2), config(16, 5)]
+    assert kept_by(tuned(kernels.matmul, sample), args, M=16, N=16) == sample
+    assert all(not one.exact and one.upper <= 101_376 for one in pruning._KNOWN.values()) and len(pruning._KNOWN) == 2
 
 
 def test_configs_that_differ_in_stages_share_their_front_half(device, monkeypatch):
