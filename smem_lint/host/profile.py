@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path as FilePath
 from typing import Any
@@ -12,6 +12,9 @@ from typing import Any
 from smem_lint.host.paths import Path
 from smem_lint.host.values import DType, Symbol
 from smem_lint.toml import load_toml
+
+_NAMES = 20_000
+"""Names whose meaning is remembered."""
 
 _FOLDER = FilePath(__file__).parent / "profiles"
 
@@ -40,7 +43,7 @@ class Group:
         """The role that the first name with one has; looked up once for each name."""
         for name in names:
             if name not in self._known:
-                if len(self._known) > 20_000:
+                if len(self._known) > _NAMES:
                     self._known.clear()
                 self._known[name] = next((role for role, pattern in self.roles if pattern.fullmatch(name)), None)
             found = self._known[name]
@@ -78,6 +81,7 @@ class Profile:
     model_dtype: DType
     aligned: re.Pattern[str]
     assume: Mapping[str, Any] = field(default_factory=dict)
+    _by_name: dict[str, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __call__(self, path: Path, symbol: Symbol, extra: Iterable[str] = ()) -> bool:
         """Give a base symbol a value on a path, if an assumption or a scenario has one; whether it did."""
@@ -87,7 +91,7 @@ class Profile:
                 path.fix(symbol, self.assume[name])
                 return True
         domain = path.domains.get(symbol.text)
-        for group in self.groups:
+        for group in self._groups_of(names):
             if group.outer and is_row(path, symbol):
                 continue
             role = group.role(names if group.together.isdisjoint(names) else group.meant(path, names))
@@ -98,6 +102,18 @@ class Profile:
             path.fix(symbol, domain[path.choose(len(domain))])
             return True
         return False
+
+    def _groups_of(self, names: Iterable[str]) -> list[Group]:
+        """The groups in which one of the names has a role; looked up once for each name."""
+        places: set[int] = set()
+        for name in names:
+            found = self._by_name.get(name)
+            if found is None:
+                if len(self._by_name) > _NAMES:
+                    self._by_name.clear()
+                found = self._by_name[name] = tuple(place for place, group in enumerate(self.groups) if group.role((name,)) is not None)
+            places.update(found)
+        return [self.groups[place] for place in sorted(places)] if places else []
 
     def _take(self, path: Path, symbol: Symbol, group: Group, role: str, domain: tuple[Any, ...] | None) -> bool:
         key = f"scenario {group.name}"
@@ -155,7 +171,7 @@ def names() -> list[str]:
 def load(name: str, assume: Mapping[str, Any] | None = None) -> Profile:
     """A shipped profile, or a TOML file's; raises ``BadProfile``."""
     profile = _load(name)
-    return profile if not assume else Profile(**{**profile.__dict__, "assume": {**profile.assume, **assume}})
+    return profile if not assume else replace(profile, assume={**profile.assume, **assume})
 
 
 @cache

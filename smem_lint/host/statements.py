@@ -127,16 +127,15 @@ def _merge(run: Evaluation, condition: Symbol, node: ast.If, scope: Scope) -> Si
         scope.names = first if first is not None else (second or {})
         return None
     names = scope.names
-    for name in dict.fromkeys([*first, *second]):
-        absent = Symbol(name, f"{name} is bound on one branch only", line=node.lineno)
-        value, other = first.get(name, absent), second.get(name, absent)
-        if name not in first:
-            names[name] = other
-        elif name not in second or value is other:
-            names[name] = value
-        else:
+    for name, value in first.items():
+        if name in second and (other := second[name]) is not value:
             merged = either(condition, value, other, node.lineno)
             names[name] = merged if merged is not UNKNOWN else Symbol(name, f"depends on {condition.text}", line=node.lineno)
+        else:
+            names[name] = value
+    for name, value in second.items():
+        if name not in first:
+            names[name] = value
     return None
 
 

@@ -57,7 +57,10 @@ class Symbol:
         low: int | None = None,
         kind: str = "",
     ) -> None:
-        nodes = 1 + sum(operand.nodes if isinstance(operand, Symbol) else 0 for operand in operands)
+        nodes = 1
+        for operand in operands:
+            if isinstance(operand, Symbol):
+                nodes += operand.nodes
         if nodes > _MAX_NODES or len(text) > _MAX_TEXT:
             text = text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 24]}…#{hash(text) & 0xFFFFFFFF:08x}"
             if nodes > _MAX_NODES:

@@ -7,19 +7,24 @@ re-exports, star imports and plain aliases until it ends at a definition or leav
 from __future__ import annotations
 
 import ast
+import os
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
+from smem_lint.garbage import GarbageKept
 from smem_lint.source.bindings import Binding, FunctionEntry, FunctionNode, bindings_of, functions_of
 from smem_lint.source.reading import Problem, Unreadable, parse, read
 
 CACHED_SOURCE_BYTES = 4_000_000
 """Trees are kept for about this much source text (a tree takes 20 to 40 times its text)."""
 
+_SEARCHED_BYTES = 160_000_000
+_LARGE = 4_000_000
+_SKIPPED = frozenset({".git", "__pycache__", "node_modules", ".venv", "venv", "build", "dist", ".tox", ".mypy_cache"})
 _MAX_HOPS = 24
 _OUTSIDE = ("triton", "torch", "numpy")
 """Top-level packages that are never looked for in the repository, even where a copy lies in it."""
@@ -149,6 +154,7 @@ class Repository:
         self._held_bytes = 0
         self._read_bytes = 0
         self._modules: OrderedDict[Path, SourceModule] = OrderedDict()
+        self._sources: list[tuple[Path, bytes]] | None = None
         self._located: dict[tuple[Path, str], Path | None] = {}
         self._bases: dict[Path, Path] = {}
         search = [place for root in self.roots for place in (root, root / "src", root / "python") if place.is_dir()]
@@ -177,7 +183,8 @@ class Repository:
             return None
         try:
             source = b"" if path.is_dir() else self.read(file, path)
-            tree = parse(file, source)
+            with GarbageKept():
+                tree = parse(file, source)
         except Unreadable as unreadable:
             self.problems[file] = unreadable.problem
             return None
@@ -198,6 +205,24 @@ class Repository:
         """The bytes of a file, as edited; raises ``Unreadable``."""
         held = self.edited.get(path)
         return held if held is not None else read(file, path)
+
+    def python_sources(self) -> Sequence[tuple[Path, bytes]]:
+        """The bytes of every Python file under the roots, for searches; read once, up to 160 MB."""
+        if self._sources is None:
+            self._sources = list(self._read_all())
+        return self._sources
+
+    def _read_all(self) -> Iterator[tuple[Path, bytes]]:
+        held = 0
+        for folder, folders, files in (step for root in self.roots for step in os.walk(root)):
+            folders[:] = sorted(name for name in folders if name not in _SKIPPED)
+            for path in (Path(folder, file) for file in sorted(files) if file.endswith(".py") and held <= _SEARCHED_BYTES):
+                try:
+                    source = self.read(path.name, path) if path.stat().st_size < _LARGE else b""
+                except (OSError, Unreadable):
+                    continue
+                held += len(source)
+                yield path, source
 
     def relative(self, path: Path) -> str:
         """A path as findings name it: relative to the root that holds it, else to its outermost package's parent."""
