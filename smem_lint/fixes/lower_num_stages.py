@@ -185,8 +185,10 @@ class Launch:
             return Edit(*self.text.span(given), value)
         if not self.call.args:
             raise CannotEdit("the launch has no arguments")
-        end = self.text.span(self.call.args[-1].value)[1]
-        return Edit(end, end, f", {OPTION}={value}")
+        start, end = self.text.span(self.call.args[-1])[0], self.text.span(self.call.args[-1].value)[1]
+        line = self.text.utf8[self.text.line_starts[self.text.line_of(start) - 1] : start]
+        between = " " if line.strip() else self.text.newline + line.decode()
+        return Edit(end, end, f",{between}{OPTION}={value}")
 
     def _used_elsewhere(self, name: cst.Name) -> bool:
         """Whether a variable is read after the launch, or belongs to more than the function: lowering it would reach further."""

@@ -62,6 +62,11 @@ def test_amd_is_not_asked(fixed, stages):
     assert "torch.version.hip is None\n        and torch.cuda.get_device_properties(" in text
 
 
+def test_arguments_of_a_line_each_stay_so(fixed):
+    launch = "matmul[(1,)](\n    a, b, c, 4096, 4096, 128, 128,\n    M=128,\n    N=128,\n    BK=128,\n)"
+    assert launch_of(fixed(gemm(launch))).endswith("        BK=128,\n        num_stages=num_stages,\n    )\n")
+
+
 def test_amd_keeps_its_default(fixed):
     """Triton takes two stages for AMD's GPUs where the launch does not say, and three for NVIDIA's."""
     text = fixed(gemm(call(), above="\nis_hip = torch.version.hip is not None\n"))
