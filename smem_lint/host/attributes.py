@@ -153,6 +153,8 @@ def _class(run: Evaluation, value: Class, name: str) -> Any:
 def _tensor(value: Tensor, name: str, line: int) -> Any:
     if name == "dtype":
         return value.dtype
+    if name in ("shape", "ndim") and value.like is not None:
+        return Symbol(f"{value.like.text}.{name}", f"the {name} of a tensor", line=line, low=0 if name == "ndim" else None)
     if name == "shape":
         return tuple(value.shape) if value.shape is not None else Symbol(f"{value.name}.shape", "the shape of a tensor", line=line)
     if name == "ndim":

@@ -178,7 +178,7 @@ class _Shared:
             settled = run.path.concrete(value)
             if isinstance(settled, Symbol):
                 settled = self._by_default(name, settled)
-            bound.options[name] = self._by_sizes(settled) if isinstance(settled, Symbol) else settled
+            bound.options[name] = self._by_sizes("", settled) if isinstance(settled, Symbol) else settled
 
     def config(self, entry: TunedConfig | None, index: int, of: int, autotune: Autotune | None) -> Config:
         launch, kernel, facts = self.launch, self.kernel, self.facts
@@ -230,6 +230,7 @@ class _Shared:
             launch=f"{launch.module.file}:{launch.node.lineno}",
             tuned=tuned,
             arguments=facts.names,
+            tried=tuple((constexpr, text) for text, constexpr in self.path.notes.get("sizes tried", {}).items()),
         )
 
     def _assumed(self, constexprs: dict[str, Any], values: dict[str, Any]) -> tuple[str, ...]:
@@ -310,9 +311,9 @@ class _Shared:
             value = path.choose(2) == 0
             path.fix(symbol, value)
             return value
-        return self._by_sizes(symbol)
+        return self._by_sizes(name, symbol)
 
-    def _by_sizes(self, symbol: Symbol) -> Any:
+    def _by_sizes(self, name: str, symbol: Symbol) -> Any:
         path = self.path
         for base in symbol.bases():
             if base.text.endswith(".dtype") and isinstance(path.value(base), Symbol):
@@ -321,6 +322,8 @@ class _Shared:
                 low, high = path.bounds.get(base.text, (base.low, None))
                 options = [size for size in self._domain(base) if (low is None or size >= low) and (high is None or size <= high)]
                 options = options or [high if high is not None else max(low or 1, 1)]
+                if len(options) > 1:
+                    path.notes.setdefault("sizes tried", {})[base.text] = name if base is symbol else ""
                 path.fix(base, options[path.choose(len(options))])
         return path.concrete(symbol)
 

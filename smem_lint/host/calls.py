@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from smem_lint.host import builtin, outside, platform
-from smem_lint.host.attributes import tensor_like
+from smem_lint.host.attributes import attribute, tensor_like
+from smem_lint.host.expressions import item
 from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.operators import either
 from smem_lint.host.values import (
@@ -137,9 +139,44 @@ def _without_deciding(run: Evaluation, function: Function, args: Sequence[Any], 
     number = path.notes["calls put off"] = path.notes.get("calls put off", 0) + 1
     text = f"{function.name}(…)#{number}"
     if _gives_tensor(function.node):
+        path.put_off[text] = _PutOff(run, text, lambda: _enter(run, function, args, kwargs, UNKNOWN)).aspect
         return Symbol(text, f"the tensor that {function.name}() gives")
     known = platform.function(run.program.target, function.name)
     return Symbol(text, reason, operation=lambda: _enter(run, function, args, kwargs, known), kind="later")
+
+
+@dataclass(slots=True)
+class _PutOff:
+    """A tensor that a call gives, which is made only when a size, stride or type of it is needed."""
+
+    run: Evaluation
+    text: str
+    make: Callable[[], Any]
+    made: Any = None
+    state: str = ""
+
+    def aspect(self, name: str, index: int | None) -> Any:
+        """``tensor.name``, ``tensor.name[index]`` or ``tensor.name(index)``; ``UNKNOWN`` where that cannot be told."""
+        if self.state == "making":
+            return UNKNOWN
+        if not self.state:
+            self.state = "making"
+            try:
+                self.made = self.make()
+            except Raised:
+                self.made = UNKNOWN
+            self.state = "made"
+        if not isinstance(self.made, (Tensor, Symbol)) or (isinstance(self.made, Symbol) and self.made.text == self.text):
+            return UNKNOWN
+        if index is None:
+            return attribute(self.run, self.made, name, 0)
+        if name == "shape":
+            shape = attribute(self.run, self.made, name, 0)
+            try:
+                return item(self.run, shape, index, 0)
+            except Raised:
+                return UNKNOWN
+        return outside.tensor_method(self.run, self.made, name, [index], {}, None)
 
 
 def _gives_tensor(node: ast.AST) -> bool:

@@ -58,6 +58,8 @@ class Config:
     ``device_name`` is the device that a tuned file is named for. ``when`` says under which assumptions the config is
     reached; ``guarded`` that a failure to launch is caught; ``prunes_to_fit`` that its list is given to ``smem_lint.prune`` first.
     ``guard`` is the list's own pruning by bytes, where it was evaluated: ``pruned`` says what it decided.
+    ``tried`` names the sizes that nothing is known of, and which were tried out over powers of two; each with the constexpr that it
+    is (empty for one that goes into others).
     ``cut`` says at which limit the search for further configs of the same launch ended; empty where every path was followed.
     """
 
@@ -86,6 +88,7 @@ class Config:
     device_name: str = ""
     guard: Guard | None = None
     cut: str = ""
+    tried: tuple[tuple[str, str], ...] = ()
 
     def specialization(self, capability: int) -> Specialization | None:
         """What the compiler would be given on a target; None while something is unresolved."""

@@ -12,7 +12,7 @@ from typing import Any
 from smem_lint.garbage import GarbageKept
 from smem_lint.host.autotune import autotune_call
 from smem_lint.host.config import Config, Missing, json_value
-from smem_lint.host.launches import Found, Site, autotune_for, follow, kernel_of, launch_sites, unreached
+from smem_lint.host.launches import Found, Site, autotune_for, follow, kernel_of, key_of, launch_sites, unreached
 from smem_lint.host.limits import Limits
 from smem_lint.host.profile import Profile, load
 from smem_lint.host.program import Program
@@ -27,8 +27,13 @@ from smem_lint.source.tuned import is_tuned_name, tuned_file
 
 _CALLER_LEVELS = 3
 _CALLERS = 6
+_SIZE_LEVELS = 2
+_SIZE_CALLERS = 4
+_SIZE_PATHS = 12
+_SIZE_VALUES = 4
 _HELPER_CALLERS = 24
 _CALLER_PATHS = 28
+_TESTS = re.compile(r"(^|/)(tests?|testing|benchmarks?|examples?)/|(^|/)(test|bench\w*)_[^/]*$|_(test|bench\w*)\.py$")
 _LAUNCHES_KERNEL = re.compile(rb"\[\s*grid\w*\s*\]\s*\(|kernel\w*\s*\[[^\[\n]*\]\s*\(", re.IGNORECASE)
 _LAUNCHES = re.compile(rb"\]\s*\(|\.run\(|\.warmup\(")
 
@@ -132,6 +137,10 @@ def _configs_of(program: Program, site: Site, profile: Profile, found: Found) ->
             return [*[config for config in found.configs if not _left_to_callers(config)], *from_callers]
         if from_callers and not found.configs:
             return from_callers
+    elif site.function is not None and any(config.tried for config in found.configs):
+        known = [config for config in _of_known_sizes(program, site, profile) if not config.unresolved and not config.tried]
+        if known:
+            return _unlike([*_with_sizes_of(program, site, profile, found, known), *known])
     if not found.configs:
         return [unreached(program, site, found)]
     return found.configs
@@ -171,6 +180,45 @@ def _through_callers(program: Program, site: Site, profile: Profile, *, helper: 
             break
         level = upper[:_CALLERS]
     return _marked(configs, cut)
+
+
+def _with_sizes_of(program: Program, site: Site, profile: Profile, found: Found, known: list[Config]) -> list[Config]:
+    """The site's own configs once more, with the sizes that callers are known to give in place of any."""
+    sizes: dict[str, set[int]] = {}
+    for name, text in {pair for config in found.configs for pair in config.tried}:
+        values = {config.constexprs[name] for config in known if isinstance(config.constexprs.get(name), int)}
+        if values:
+            sizes.setdefault(text, set()).update(values)
+    domains = {text: tuple(sorted(values)) for text, values in sizes.items() if len(values) <= _SIZE_VALUES}
+    return follow(program, site, profile, domains=domains).configs if domains else found.configs
+
+
+def _unlike(configs: list[Config]) -> list[Config]:
+    """Each config once; of two that differ in what was assumed alone the first."""
+    found: dict[Any, Config] = {}
+    for config in configs:
+        found.setdefault(key_of(config), config)
+    return list(found.values())
+
+
+def _of_known_sizes(program: Program, site: Site, profile: Profile) -> list[Config]:
+    """The site's configs where its callers, or theirs, know the sizes that it leaves open; tests call with small ones."""
+    limits = replace(program.limits, paths=_SIZE_PATHS, site_steps=program.limits.site_steps // 10)
+    assert site.function is not None
+    level = [(site.module, site.function, (site.function.node,))]
+    for _ in range(_SIZE_LEVELS):
+        upper: list[Any] = []
+        configs: list[Config] = []
+        for module, entry, through in level:
+            for caller_module, caller in program.callers.of(module, entry)[:_SIZE_CALLERS]:
+                if caller.node not in through and not _TESTS.search(caller_module.file):
+                    found = follow(program, site, profile, caller, caller_module, through, limits=limits)
+                    configs += found.configs
+                    upper.append((caller_module, caller, (*through, caller.node)))
+        if any(not config.unresolved and not config.tried for config in configs):
+            return configs
+        level = upper[:_SIZE_CALLERS]
+    return []
 
 
 def _marked(configs: list[Config], cut: str) -> list[Config]:

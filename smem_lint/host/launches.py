@@ -89,10 +89,12 @@ def _is_launch(node: ast.Call) -> bool:
 
 
 def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry | None = None, module: SourceModule | None = None,
-           through: Sequence[ast.AST] = (), given: Mapping[str, Any] | None = None, limits: Limits | None = None) -> Found:  # fmt: skip
+           through: Sequence[ast.AST] = (), given: Mapping[str, Any] | None = None, limits: Limits | None = None,
+           domains: Mapping[str, tuple[int, ...]] | None = None) -> Found:  # fmt: skip
     """Every path from the start of a function (the site's own, or a caller) to the site, as configs.
 
-    ``through`` are functions between the start and the site; ``given`` fixes arguments, and local names that would be unknown.
+    ``through`` are functions between the start and the site; ``given`` fixes arguments, and local names that would be unknown;
+    ``domains`` are the values that sizes may have, by the texts of their symbols.
     """
     limits = limits or program.limits
     found = Found()
@@ -107,6 +109,7 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
         if found.steps > limits.site_steps:
             raise TooMuch(f"more than {limits.site_steps:,} steps on all paths")
         evaluation = Evaluation(program, path)
+        path.domains.update(domains or {})
         configs: list[Config] = []
         program_launch = _Watch(evaluation, site, profile, configs, found, repeats)
         evaluation.watch = program_launch
@@ -140,7 +143,7 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
             found.cut = found.cut or "nested too deeply"
         elif isinstance(result, list):
             for config in result:
-                key = _key(config)
+                key = key_of(config)
                 held = results.get(key)
                 results[key] = config if held is None else _weaker(held, config)
     found.configs = [replace(config, cut=found.cut) for config in results.values()] if found.cut else list(results.values())
@@ -197,7 +200,7 @@ def _in_loop(entry: FunctionEntry, site: Site) -> bool:
     return False
 
 
-def _key(config: Config) -> Any:
+def key_of(config: Config) -> Any:
     return (config.kernel_file, config.kernel, config.index, repr(sorted(config.constexprs.items())), repr(sorted(config.options.items())),
             repr(sorted(config.types.items())), repr(sorted(config.attrs.items())), config.unresolved, config.pruned,
             config.guard)  # fmt: skip

@@ -262,7 +262,7 @@ def tensor_method(run: Evaluation, receiver: Any, name: str, args: list[Any], kw
     shape = receiver.shape if isinstance(receiver, Tensor) else None
     dtype = dtype_of(run, receiver)
     if name in _CASTS:
-        return Tensor(f"{label}.{name}()", DType(_CASTS[name]), shape, line=line)
+        return Tensor(f"{label}.{name}()", DType(_CASTS[name]), shape, line=line, like=_model(receiver))
     wanted = kwargs.get("dtype", next((argument for argument in args if isinstance(argument, DType)), None))
     if wanted is None and name in ("to", "view", "type") and len(args) == 1 and isinstance(args[0], Symbol) and "dtype" in args[0].text:
         wanted = args[0]
@@ -271,7 +271,8 @@ def tensor_method(run: Evaluation, receiver: Any, name: str, args: list[Any], kw
     if wanted is not None:
         sizes = [argument for argument in args if not isinstance(argument, DType)]
         new_shape = _shape(run, sizes) if name in _SHAPED and sizes else (shape if name == "to" else None)
-        return Tensor(f"{label}.{name}({describe(wanted)})", wanted, new_shape, line=line)
+        like = _model(receiver) if name == "to" else None
+        return Tensor(f"{label}.{name}({describe(wanted)})", wanted, new_shape, line=line, like=like)
     if name in _SHAPED:
         return Tensor(f"{label}.{name}(…)", dtype, _shape(run, args), line=line)
     if name in ("t", "transpose", "swapaxes"):
@@ -282,7 +283,8 @@ def tensor_method(run: Evaluation, receiver: Any, name: str, args: list[Any], kw
     if name in _SAME_SHAPE or name == "to":
         if isinstance(receiver, Symbol):
             return receiver
-        return Tensor(receiver.name, dtype, shape, contiguous=receiver.contiguous or name == "contiguous", line=line)
+        like = _model(receiver) if name != "contiguous" else None
+        return Tensor(receiver.name, dtype, shape, contiguous=receiver.contiguous or name == "contiguous", line=line, like=like)
     return Tensor(f"{label}.{name}(…)", dtype, None, line=line)
 
 
@@ -299,6 +301,8 @@ def _shape(run: Evaluation, args: list[Any]) -> list[Any] | None:
 
 
 def _scalar(run: Evaluation, receiver: Any, name: str, args: list[Any], kwargs: dict[str, Any], line: int) -> Any:
+    if isinstance(receiver, Tensor) and receiver.like is not None and name != "element_size":
+        receiver = receiver.like
     label = describe(receiver)
     low = _SCALARS[name]
     index = run.definite(args[0]) if args else run.definite(kwargs["dim"]) if "dim" in kwargs else None
@@ -368,7 +372,8 @@ def _factory(run: Evaluation, name: str, args: list[Any], kwargs: dict[str, Any]
         dtype = dtype if dtype is not None else dtype_of(run, source)
         shape = list(source.shape) if isinstance(source, Tensor) and source.shape is not None else None
         label = f"torch.{name}({describe(source)[:40]})"
-        return Tensor(label, dtype if dtype is not UNKNOWN else Symbol(f"{label}.dtype", "the type of a tensor"), shape, line=line)
+        dtype = dtype if dtype is not UNKNOWN else Symbol(f"{label}.dtype", "the type of a tensor")
+        return Tensor(label, dtype, shape, line=line, like=_model(source))
     if dtype is None:
         dtype = DType("int64") if name in ("arange", "randint") else DType("float32")
         if name in ("tensor", "full") and args:
@@ -385,6 +390,13 @@ def _factory(run: Evaluation, name: str, args: list[Any], kwargs: dict[str, Any]
         given = [argument for argument in args if not isinstance(argument, DType)]
     shape = None if name in ("arange", "tensor", "randint", "scalar_tensor") else _shape(run, given)
     return Tensor(f"torch.{name}@{line}", dtype, shape, line=line)
+
+
+def _model(source: Any) -> Symbol | None:
+    """The symbol of the tensor that has the shape of ``source``, where its sizes are not known by themselves."""
+    if isinstance(source, Tensor):
+        return source.like if source.shape is None else None
+    return source if isinstance(source, Symbol) and source.is_base else None
 
 
 def dtype_method(receiver: DType, name: str) -> Any:

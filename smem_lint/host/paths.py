@@ -8,12 +8,15 @@ of what was compared.
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from smem_lint.host.limits import Abandoned, Limits, TooMuch, Undecided
 from smem_lint.host.values import UNKNOWN, DType, EnumMember, Symbol, Tensor, describe
+
+_ASPECT = re.compile(r"(.+\(…\)#\d+)\.(shape|dtype|ndim|size|stride)(?:\[(-?\d+)\]|\((-?\d+)\))?")
 
 
 class Chooser(Protocol):
@@ -45,6 +48,8 @@ class Path:
     notes: dict[str, Any] = field(default_factory=dict)
     chooser: Chooser | None = None
     _settled: dict[int, tuple[int, Symbol, Any]] = field(default_factory=dict)
+    put_off: dict[str, Callable[[str, int | None], Any]] = field(default_factory=dict)
+    """Tensors that calls give, by the symbols that stand for them: what is known of one once the call is followed."""
     nothing_given: bool = False
     """Whether an optional argument is first taken to be None rather than given."""
     conditional: int = 0
@@ -120,6 +125,8 @@ class Path:
         if symbol.kind == "later":
             return self.concrete(self.later(symbol), depth + 1)
         if symbol.operation is None:
+            if self._from_call(symbol):
+                return self.concrete(self.value(symbol), depth + 1)
             if self.chooser is not None and self.chooser(self, symbol):
                 return self.value(symbol)
             return symbol
@@ -285,8 +292,23 @@ class Path:
         bases = [base for base in symbol.bases() if base.text not in self.values]
         chosen = False
         for base in bases:
-            chosen = bool(self.chooser(self, base)) or chosen
+            chosen = self._from_call(base) or bool(self.chooser(self, base)) or chosen
         return chosen
+
+    def _from_call(self, symbol: Symbol) -> bool:
+        """Give a base symbol the value that a call which was put off gives it; whether it has one."""
+        if self.frozen or not self.put_off:
+            return False
+        found = _ASPECT.fullmatch(symbol.text)
+        aspect = self.put_off.get(found.group(1)) if found is not None else None
+        if found is None or aspect is None:
+            return False
+        index = found.group(3) or found.group(4)
+        value = aspect(found.group(2), int(index) if index else None)
+        if value is UNKNOWN or (isinstance(value, Symbol) and value.text == symbol.text):
+            return False
+        self.values[symbol.text] = value
+        return True
 
     def _compare(self, symbol: Symbol) -> bool:
         comparison = _comparison(symbol)

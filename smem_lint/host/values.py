@@ -92,13 +92,17 @@ class Symbol:
 
 @dataclass(eq=False, slots=True)
 class Tensor:
-    """A tensor: ``dtype`` is a ``DType`` or a symbol, ``shape`` a list of sizes or None where the rank is unknown."""
+    """A tensor: ``dtype`` is a ``DType`` or a symbol, ``shape`` a list of sizes or None where the rank is unknown.
+
+    ``like`` is the symbol of a tensor that it has the shape and the strides of.
+    """
 
     name: str
     dtype: Any
     shape: list[Any] | None = None
     contiguous: bool = True
     line: int = 0
+    like: Symbol | None = None
 
 
 @dataclass(eq=False, slots=True)
