@@ -15,6 +15,7 @@ from smem_lint.host.tuned import device_of
 from smem_lint.rules import Rule
 from smem_lint.source.modules import SourceModule
 from smem_lint.specialization import Specialization
+from smem_lint.tried import depends_on_size, fixed_conditions, threshold
 
 _TOP_BUFFERS = 8
 _ENTRY = "tuned for "
@@ -177,6 +178,9 @@ def findings(judged: Sequence[Judged], rules: Sequence[Rule], near_limit: int = 
 
 def _of_site(group: Sequence[Judged], by_scope: Mapping[str, Sequence[Rule]], near_limit: int) -> Iterator[Finding]:
     answered = [one for one in group if one.answered and not one.only_overruled]
+    by_size = depends_on_size(answered)
+    dropped = {id(one) for one, _ in by_size}
+    answered = [one for one in answered if id(one) not in dropped]
     for rule in by_scope.get("config", ()):
         yield from _distinct(rule, [(one, _config_facts(one, near_limit)) for one in answered])
     for rule in by_scope.get("types", ()):
@@ -187,6 +191,7 @@ def _of_site(group: Sequence[Judged], by_scope: Mapping[str, Sequence[Rule]], ne
         yield from _of_guards(rule, group)
     for rule in by_scope.get("unresolved", ()):
         yield from _unresolved(rule, group)
+        yield from _open_sizes(rule, by_size)
 
 
 def _distinct(rule: Rule, candidates: Sequence[tuple[Judged, dict[str, Any]]]) -> Iterator[Finding]:
@@ -277,7 +282,7 @@ def _of_lists(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
             when = tuple(text for text in one.config.when if not text.startswith(_ENTRY))
             lists.setdefault((when, *sorted(one.config.types.items())), []).append(one)
     alike: dict[tuple[Any, ...], list[tuple[Judged, dict[str, Any]]]] = {}
-    for members in lists.values():
+    for members in _whatever_the_size(list(lists.values())):
         extreme, facts = _list_facts(members)
         if extreme is not None and rule.when(facts):
             alike.setdefault((facts["dead_configs"], facts["fitting"]), []).append((extreme, facts))
@@ -286,6 +291,18 @@ def _of_lists(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
         extreme, facts = min(found, key=lambda one: len(one[0].config.when))
         because = tuple(text for text in _because([one for one, _ in found], everyone) if not text.startswith(_ENTRY))
         yield _finding(rule, extreme, facts, because)
+
+
+def _whatever_the_size(lists: Sequence[list[Judged]]) -> list[list[Judged]]:
+    """Of lists that differ in sizes which nobody knows the one that fits best: what is wrong with it is wrong for all."""
+    found: dict[tuple[Any, ...], list[Judged]] = {}
+    for place, members in enumerate(lists):
+        config = members[0].config
+        key = (place,) if not config.tried else (fixed_conditions(config), *sorted(config.types.items()))
+        held = found.setdefault(key, members)
+        if sum(one.overflows for one in members) < sum(one.overflows for one in held):
+            found[key] = members
+    return list(found.values())
 
 
 def _list_facts(members: Sequence[Judged]) -> tuple[Judged | None, dict[str, Any]]:
@@ -409,6 +426,16 @@ def _unresolved(rule: Rule, group: Sequence[Judged]) -> Iterator[Finding]:
     facts = {**_base_facts(one), "reason": reason, "threshold": "", "bytes": None}
     if rule.when(facts):
         yield _finding(rule, one, facts)
+
+
+def _open_sizes(rule: Rule, by_size: Sequence[tuple[Judged, Judged]]) -> Iterator[Finding]:
+    """A launch that overflows for some of the sizes that nobody knows: from which on."""
+    if by_size:
+        one = min((one for one, _ in by_size), key=lambda one: one.bytes)
+        names = dict.fromkeys(text for _, text in one.config.tried)
+        facts = {**_base_facts(one), "reason": f"{', '.join(names)} is not known", "threshold": threshold(by_size), "bytes": None}
+        if rule.when(facts):
+            yield _finding(rule, one, facts)
 
 
 def _doubt(estimate: Estimate, device: Device) -> str:

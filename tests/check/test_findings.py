@@ -7,8 +7,10 @@ import pytest
 from smem_lint.check import findings, judge, origins_of
 from smem_lint.devices import device
 from smem_lint.engines import Estimate, unanswered
+from smem_lint.host import resolve
 from smem_lint.host.config import Config, Missing
 from smem_lint.rules import built_in
+from smem_lint.source.modules import Repository
 
 SM_120 = device("sm_120")
 LAUNCH = Config(
@@ -216,3 +218,26 @@ def test_where_the_bytes_come_from():
     (one,) = found([LAUNCH], lambda one: Estimate(120_000, 120_000, 120_000, True, "fake", buffers), "SMEM001")
     assert [buffer.size for buffer in one.buffers] == [119_900, 100]
     assert [(place.file, place.line) for place in one.related] == [("k.py", 3), ("k.py", 5), ("k.py", 7)]
+
+
+def test_a_size_that_nobody_knows_is_no_overflow_but_a_threshold(tmp_path):
+    """Bytes by the fake engine: 1,024 for each element of BLOCK."""
+    (tmp_path / "one.py").write_text(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\ndef kernel(x, BLOCK: tl.constexpr):\n"
+        "    tl.store(x + tl.arange(0, BLOCK), 0.0)\n\n\ndef launch(x):\n    kernel[(1,)](x, BLOCK=x.shape[1])\n"
+    )
+    configs = [one for one in resolve(Repository([tmp_path]), ["one.py"]) if isinstance(one, Config)]
+
+    def estimate(one):
+        n = one.constexprs["BLOCK"] * 200
+        return Estimate(n, n, n, True, "fake")
+
+    assert found(configs, estimate, "SMEM001") == []
+    (note,) = found(configs, estimate, "SMEM010")
+    assert "x.shape[1] is not known; overflows at BLOCK = x.shape[1] 1,024 (204,800 of 101,376 bytes), fits at 128 (25,600)" in note.message
+
+    def always(one):
+        return Estimate(120_000, 120_000, 120_000, True, "fake")
+
+    assert {one.bytes for one in found(configs, always, "SMEM001")} == {120_000}
+    assert found(configs, always, "SMEM010") == []
