@@ -6,38 +6,117 @@ import argparse
 import json
 import sys
 from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from smem_lint.cli.linting import absolute, python_files, root_of
+from smem_lint.cli.parts import Workers, in_processes, parts_of, worth_it
+from smem_lint.cli.progress import Progress
 from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import existing, settings_of, targets_of, write_output
+from smem_lint.config import Settings
 from smem_lint.host.config import Config
+from smem_lint.host.configs import may_launch
 from smem_lint.source.modules import Repository
+from smem_lint.source.reading import Unreadable
 
 
 def run(arguments: argparse.Namespace) -> int:
     paths = existing(arguments.paths)
     settings = settings_of(arguments, paths)
     roots = list(dict.fromkeys(root_of(path) for path in paths))
-    repository = Repository(roots)
-    names = [repository.relative(absolute(path)) for path in python_files(paths, roots, settings.exclude)]
-    lines, counts = [], Counter[str]()
-    cut: set[str] = set()
-    for device in targets_of(settings):
-        for one in resolved(repository, names, device.capability, settings):
-            if not isinstance(one, Config):
-                print(f"{one.file}:{one.line or 1}: {one.message}", file=sys.stderr)
-                counts["problems"] += 1
-                continue
-            counts[f"{one.origin} {'unresolved' if one.unresolved else 'resolved'}"] += 1
-            cut |= {one.launch} if one.cut else set()
-            lines.append(_jsonl(one, device.target) if arguments.output_format == "jsonl" else _text(one))
-    write_output("".join(lines), arguments.output_file)
-    if cut:
-        counts["launches cut at a budget"] = len(cut)
+    files = list(python_files(paths, roots, settings.exclude))
+    found = _Found()
+    for one in _in_parts(settings, roots, files, arguments.output_format):
+        found.add(one)
+    for problem in found.problems:
+        print(problem, file=sys.stderr)
+    order = {file: place for place, file in enumerate(Repository(roots).relative(absolute(path)) for path in files)}
+    found.texts.sort(key=lambda one: (one[0], order.get(one[1], 0)))
+    write_output("".join(text for _, _, text in found.texts), arguments.output_file)
+    if found.cut:
+        found.counts["launches cut at a budget"] = len(found.cut)
     if arguments.statistics:
-        for name, count in sorted(counts.items()):
+        for name, count in sorted(found.counts.items()):
             print(f"{name}: {count}", file=sys.stderr)
     return 0
+
+
+@dataclass(slots=True)
+class _Found:
+    """``texts`` are (place of the target, file, configs as they are printed)."""
+
+    texts: list[tuple[int, str, str]] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    cut: set[str] = field(default_factory=set)
+
+    def add(self, other: _Found) -> None:
+        self.texts += other.texts
+        self.problems += other.problems
+        self.counts += other.counts
+        self.cut |= other.cut
+
+
+def _in_parts(settings: Settings, roots: Sequence[Path], files: Sequence[Path], output_format: str) -> Iterator[_Found]:
+    jobs = worth_it(files, settings.jobs)
+    _start(settings, roots, output_format)
+    if jobs == 1:
+        yield _work(files)
+        return
+    repository = Repository(roots)
+
+    def source(path: Path) -> bytes | None:
+        try:
+            return repository.read(path.name, absolute(path))
+        except Unreadable:
+            return None
+
+    def lost(path: Path) -> _Found:
+        return _Found(problems=[f"{path}:1: the process that read it died"], counts=Counter({"problems": 1}))
+
+    parts = parts_of(files, source, may_launch)
+    progress, done = Progress("reading"), 0
+    for size, part in in_processes(parts, jobs, Workers(_start, (settings, roots, output_format), _work, lost)):
+        done += size
+        progress(done, sum(map(len, parts)))
+        yield part
+
+
+_setup: tuple[Settings, Repository, str] | None = None
+
+
+def _start(settings: Settings, roots: Sequence[Path], output_format: str) -> None:
+    global _setup
+    _setup = settings, Repository(roots), output_format
+
+
+def _work(files: Sequence[Path]) -> _Found:
+    assert _setup is not None
+    settings, repository, output_format = _setup
+    found = _Found()
+    names = [repository.relative(absolute(path)) for path in files]
+    for place, device in enumerate(targets_of(settings)):
+        texts: dict[str, list[str]] = {}
+        reading = ""
+
+        def ticking(names: Sequence[str] = names) -> Iterator[str]:
+            nonlocal reading
+            for name in names:
+                reading = name
+                yield name
+
+        for one in resolved(repository, ticking(), device.capability, settings):
+            if not isinstance(one, Config):
+                found.problems.append(f"{one.file}:{one.line or 1}: {one.message}")
+                found.counts["problems"] += 1
+                continue
+            found.counts[f"{one.origin} {'unresolved' if one.unresolved else 'resolved'}"] += 1
+            found.cut |= {one.launch} if one.cut else set()
+            texts.setdefault(reading, []).append(_jsonl(one, device.target) if output_format == "jsonl" else _text(one))
+        found.texts += [(place, file, "".join(lines)) for file, lines in texts.items()]
+    return found
 
 
 def _jsonl(config: Config, target: str) -> str:

@@ -12,7 +12,8 @@ from pathlib import Path
 from smem_lint.check import Judged, findings, hard_coded_findings, judge, origins_of
 from smem_lint.cli.engines import engine_of, half_the_limit, the_limit
 from smem_lint.cli.errors import UsageError
-from smem_lint.cli.parts import Part, in_processes, parts_of, worth_it
+from smem_lint.cli.part import Part, workers
+from smem_lint.cli.parts import in_processes, parts_of, worth_it
 from smem_lint.cli.progress import Progress, ticking
 from smem_lint.cli.recorded import files_of, recorded
 from smem_lint.cli.scenarios import resolved
@@ -98,9 +99,9 @@ class Lint:
             yield self.part(files)
             return
         progress, done = Progress("checking"), 0
-        parts = parts_of(self, files)
+        parts = parts_of(files, self.source, may_hold)
         count = sum(map(len, parts))
-        for size, part in in_processes(self, parts, jobs):
+        for size, part in in_processes(parts, jobs, workers(self)):
             done += size
             progress(done, count)
             yield part
@@ -135,11 +136,6 @@ class Lint:
         """The rules to apply: without those whose notes on single configs nobody will read."""
         return [rule for rule in self.rules if self.notes or rule.scope != "config" or rule.severity != "info"]
 
-    @property
-    def setup(self) -> tuple[Settings, Sequence[Path], bool, bool, bool]:
-        """What another process needs to do a part of this run."""
-        return self.settings, self.paths, self.use_cache, self.screened, self.notes
-
     def name(self, path: Path) -> str:
         """A file as findings name it."""
         return self.repository.relative(absolute(path))
@@ -150,10 +146,6 @@ class Lint:
             return self.repository.read(self.name(path), absolute(path))
         except Unreadable:
             return None
-
-    def may_hold(self, source: bytes) -> bool:
-        """Whether anything can be found in a Python file: a kernel, a launch, a limit, or a comment of ours."""
-        return may_launch(source) or may_hold_limits(source)
 
     def _marked(self, problems: Iterable[Problem]) -> list[Problem]:
         """Each problem once; that of a file which was named on the command line is fatal."""
@@ -271,6 +263,11 @@ class Lint:
         known = {rule.id for rule in built_in()} | names
         meant = {name for name in known if not one.codes or name.startswith(one.codes)}
         return meant <= names
+
+
+def may_hold(source: bytes) -> bool:
+    """Whether a check can find anything in a Python file: a kernel, a launch, or a limit."""
+    return may_launch(source) or may_hold_limits(source)
 
 
 def absolute(path: Path) -> Path:

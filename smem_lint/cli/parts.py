@@ -1,30 +1,24 @@
-"""A check of many files in parts: what is found in some files, in processes of their own.
+"""Work on many files in parts, some files a process.
 
-Host code and estimates of a part are worked out, judged and dropped in one process; only findings and counts come back, so that a
-large repository needs little more memory than a small one. Files whose launches meet in one autotune list stay together, as
-their configs are judged together. A process that dies costs the files that it had, with a message, and never the run.
+What a part needs is worked out and dropped in one process, and only results come back, so that a large repository needs little more
+memory than a small one. Files whose launches meet in one autotune list stay together, as their configs are judged together.
+A process that dies costs the files that it had, with a message, and never the run.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, Generic, TypeVar
 
 import networkx
 
-from smem_lint.cli.progress import Progress
-from smem_lint.config import Settings
-from smem_lint.findings import Finding, Problem
-
-if TYPE_CHECKING:
-    from smem_lint.check import Judged
-    from smem_lint.cli.linting import Lint
+R = TypeVar("R")
 
 FILES = 12
 """Files in a part, where nothing holds more of them together."""
@@ -34,35 +28,16 @@ _TUNED_KERNEL = re.compile(rb"autotune\((?:[^\n]*\n)*?def\s+(\w+)")
 _WORD = re.compile(rb"\w+")
 
 
-@dataclass(slots=True)
-class Part:
-    """What was found in some files. ``judged`` is empty where it was not asked for; ``cut`` are launches not followed on every path."""
-
-    findings: list[Finding] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    kernels: set[tuple[str, str]] = field(default_factory=set)
-    answered: int = 0
-    unanswered: int = 0
-    cut: set[object] = field(default_factory=set)
-    judged: list[Judged] = field(default_factory=list)
-
-    def add(self, other: Part) -> None:
-        self.findings += other.findings
-        self.problems += other.problems
-        self.kernels |= other.kernels
-        self.answered += other.answered
-        self.unanswered += other.unanswered
-        self.cut |= other.cut
-        self.judged += other.judged
-
-
 def worth_it(files: Sequence[Path], jobs: int) -> int:
     """How many processes to use for these files; 1: none but this one."""
     return (jobs or os.cpu_count() or 1) if len(files) >= _SEVERAL else 1
 
 
-def parts_of(lint: Lint, files: Sequence[Path]) -> list[list[Path]]:
-    """The files in groups to be judged together, the largest first, without those in which nothing can be found."""
+def parts_of(files: Sequence[Path], source_of: Callable[[Path], bytes | None], may_hold: Callable[[bytes], bool]) -> list[list[Path]]:
+    """The files in groups to be looked at together, the largest first, without those in which nothing can be found.
+
+    ``source_of`` gives a file's bytes, None where it cannot be read (it is kept, for the problem to be told).
+    """
     graph = networkx.Graph()
     tuned: dict[bytes, list[Path]] = {}
     words: dict[Path, frozenset[bytes]] = {}
@@ -71,8 +46,8 @@ def parts_of(lint: Lint, files: Sequence[Path]) -> list[list[Path]]:
         if path.suffix == ".json":
             graph.add_edge(path, folder)
             continue
-        source = lint.source(path)
-        if source is not None and not lint.may_hold(source):
+        source = source_of(path)
+        if source is not None and not may_hold(source):
             continue
         graph.add_node(path)
         source = source or b""
@@ -101,11 +76,11 @@ def _joined(groups: Iterable[list[Path]]) -> list[list[Path]]:
     return [*found, current] if current else found
 
 
-def in_processes(lint: Lint, parts: Sequence[list[Path]], jobs: int) -> Iterator[tuple[int, Part]]:
-    """Each part as it is done, with the number of its files. Raises UsageError where a part does."""
+def in_processes(parts: Sequence[list[Path]], jobs: int, workers: Workers[R]) -> Iterator[tuple[int, R]]:
+    """The result of each part as it is done, with the number of its files. Raises what the work on a part raises."""
     left = list(parts)
-    with ProcessPoolExecutor(jobs, initializer=_start, initargs=lint.setup) as pool:
-        futures: dict[Future[Part], list[Path]] = {pool.submit(_done, part): part for part in parts}
+    with ProcessPoolExecutor(jobs, initializer=workers.start, initargs=workers.setup) as pool:
+        futures: dict[Future[R], list[Path]] = {pool.submit(workers.work, part): part for part in parts}
         try:
             for future in as_completed(futures):
                 yield len(futures[future]), future.result()
@@ -117,25 +92,21 @@ def in_processes(lint: Lint, parts: Sequence[list[Path]], jobs: int) -> Iterator
             pool.shutdown(wait=False, cancel_futures=True)
     # A process died: what is left is done one file a process, so that only the culprit is lost.
     for path in (path for part in left for path in part):
-        with ProcessPoolExecutor(1, initializer=_start, initargs=lint.setup) as pool:
+        with ProcessPoolExecutor(1, initializer=workers.start, initargs=workers.setup) as pool:
             try:
-                yield 1, pool.submit(_done, [path]).result()
+                yield 1, pool.submit(workers.work, [path]).result()
             except BrokenProcessPool:
-                yield 1, Part(problems=[Problem(lint.name(path), 0, "the process that checked it died")])
+                yield 1, workers.lost(path)
 
 
-_lint: Lint | None = None
+@dataclass(frozen=True, slots=True)
+class Workers(Generic[R]):
+    """How processes work: ``start(*setup)`` is called once in each, ``work`` with the files of a part (both functions of a module).
 
+    ``lost`` is the result for a file whose process died.
+    """
 
-def _start(settings: Settings, paths: Sequence[Path], use_cache: bool, screened: bool, notes: bool) -> None:
-    from smem_lint.cli.linting import Lint
-
-    global _lint
-    Progress.quiet = True
-    _lint = Lint(replace(settings, jobs=1), paths, use_cache=use_cache)
-    _lint.screened, _lint.notes, _lint.keeps_judged, _lint.keeps_sources = screened, notes, False, True
-
-
-def _done(files: list[Path]) -> Part:
-    assert _lint is not None
-    return _lint.part(files)
+    start: Callable[..., None]
+    setup: tuple[Any, ...]
+    work: Callable[[list[Path]], R]
+    lost: Callable[[Path], R]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from smem_lint.cli.linting import Lint
+from smem_lint.cli.linting import Lint, may_hold
 from smem_lint.cli.parts import parts_of
 from smem_lint.config import Settings
 from smem_lint.findings import Report
@@ -77,7 +77,7 @@ def test_several_processes_say_what_one_says(tmp_path: Path) -> None:
 def test_files_that_meet_in_a_list_stay_together(tmp_path: Path) -> None:
     folder = _repository(tmp_path)
     lint = _lint(folder, 2)
-    parts = parts_of(lint, lint.files())
+    parts = parts_of(lint.files(), lint.source, may_hold)
     assert len(parts) > 2
     assert sorted(path.name for part in parts for path in part) == sorted(
         path.name for path in folder.iterdir() if path.name != "plain.py"

@@ -1,0 +1,65 @@
+"""What one process finds in some of the files of a check."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from smem_lint.check import Judged
+from smem_lint.cli.parts import Workers
+from smem_lint.cli.progress import Progress
+from smem_lint.config import Settings
+from smem_lint.findings import Finding, Problem
+
+if TYPE_CHECKING:
+    from smem_lint.cli.linting import Lint
+
+
+@dataclass(slots=True)
+class Part:
+    """What was found in some files. ``judged`` is empty where it was not asked for; ``cut`` are launches not followed on every path."""
+
+    findings: list[Finding] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    kernels: set[tuple[str, str]] = field(default_factory=set)
+    answered: int = 0
+    unanswered: int = 0
+    cut: set[object] = field(default_factory=set)
+    judged: list[Judged] = field(default_factory=list)
+
+    def add(self, other: Part) -> None:
+        self.findings += other.findings
+        self.problems += other.problems
+        self.kernels |= other.kernels
+        self.answered += other.answered
+        self.unanswered += other.unanswered
+        self.cut |= other.cut
+        self.judged += other.judged
+
+
+def workers(lint: Lint) -> Workers[Part]:
+    """Processes that each do parts of a run."""
+
+    def lost(path: Path) -> Part:
+        return Part(problems=[Problem(lint.name(path), 0, "the process that checked it died")])
+
+    return Workers(_start, (lint.settings, lint.paths, lint.use_cache, lint.screened, lint.notes), _part, lost)
+
+
+_lint: Lint | None = None
+
+
+def _start(settings: Settings, paths: Sequence[Path], use_cache: bool, screened: bool, notes: bool) -> None:
+    from smem_lint.cli.linting import Lint
+
+    global _lint
+    Progress.quiet = True
+    _lint = Lint(replace(settings, jobs=1), paths, use_cache=use_cache)
+    _lint.screened, _lint.notes, _lint.keeps_judged, _lint.keeps_sources = screened, notes, False, True
+
+
+def _part(files: list[Path]) -> Part:
+    assert _lint is not None
+    return _lint.part(files)
