@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from smem_lint.cli import main
 from smem_lint.cli.linting import Lint, may_hold
 from smem_lint.cli.parts import parts_of
 from smem_lint.config import Settings
@@ -101,3 +102,13 @@ def test_a_process_that_dies_costs_one_file(tmp_path: Path, monkeypatch: pytest.
     report = _lint(folder, 2).report()
     assert ("launch_7.py", "the process that checked it died") in {(one.file, one.message) for one in report.problems}
     assert len({one.file for one in report.findings if one.rule == "SMEM004"}) == 29
+
+
+def test_configs_of_several_processes_are_those_of_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = _repository(tmp_path)
+    said = []
+    for jobs in ("1", "2"):
+        assert main(["configs", str(folder), "-j", jobs, "--output-format", "jsonl", "--statistics"]) == 0
+        said.append(capsys.readouterr())
+    assert said[0].out == said[1].out and said[0].out.count('"origin": "autotune"') == 120
+    assert sorted(said[0].err.splitlines()) == sorted(said[1].err.splitlines())
