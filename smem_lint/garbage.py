@@ -12,10 +12,10 @@ import gc
 from itertools import count
 from types import TracebackType
 
-_SURVIVORS = 32
+_SURVIVORS = 64
 """After so many pieces the objects that outlived theirs are looked at too (generation 1) …"""
 
-_ALL = 512
+_ALL = 2048
 """… and after so many all objects of the process."""
 
 _pieces = count(1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from smem_lint.source.bindings import FunctionEntry
@@ -31,9 +30,7 @@ class Callers:
         return self._found[key]
 
     def _search(self, module: SourceModule, entry: FunctionEntry, name: str) -> Iterator[tuple[SourceModule, FunctionEntry]]:
-        word = re.escape(name.encode())
-        pattern = re.compile(rb"\b" + word + rb"\s*\(|[(,]\s*" + word + rb"\s*[,)]")
-        paths = [path for path, source in self.repository.python_sources() if name.encode() in source and pattern.search(source)]
+        paths = list(self.repository.python_files_that_call(name))
         paths.sort(key=lambda path: (path != module.path, path.parent != module.path.parent))
         for path in paths[:_MAX_FILES]:
             other = self.repository.module_at(path)

@@ -12,6 +12,7 @@ import ast
 import fnmatch
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from smem_lint.host.kernel_facts import facts_of
@@ -146,7 +147,12 @@ def parameters_of(entry: FunctionEntry) -> list[str]:
 
 def locals_of(entry: FunctionEntry) -> frozenset[str]:
     """The names that a function assigns."""
-    return frozenset(node.id for node in ast.walk(entry.node) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    return _stored(entry.node)
+
+
+@lru_cache(maxsize=32)
+def _stored(function: ast.AST) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
 
 
 def takes_config(entry: FunctionEntry) -> bool:

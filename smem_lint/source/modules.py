@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -154,6 +155,7 @@ class Repository:
         self._held_bytes = 0
         self._read_bytes = 0
         self._modules: OrderedDict[Path, SourceModule] = OrderedDict()
+        self._calling: dict[str, tuple[Path, ...]] = {}
         self._sources: list[tuple[Path, bytes]] | None = None
         self._located: dict[tuple[Path, str], Path | None] = {}
         self._bases: dict[Path, Path] = {}
@@ -206,11 +208,20 @@ class Repository:
         held = self.edited.get(path)
         return held if held is not None else read(file, path)
 
-    def python_sources(self) -> Sequence[tuple[Path, bytes]]:
-        """The bytes of every Python file under the roots, for searches; read once, up to 160 MB."""
-        if self._sources is None:
-            self._sources = list(self._read_all())
-        return self._sources
+    def python_files_that_call(self, name: str) -> tuple[Path, ...]:
+        """The Python files under the roots in whose text a function of this name is called, or handed to a call.
+
+        The files are read once, up to 160 MB, and searched once for each name.
+        """
+        found = self._calling.get(name)
+        if found is None:
+            if self._sources is None:
+                self._sources = list(self._read_all())
+            plain, word = name.encode(), re.escape(name.encode())
+            pattern = re.compile(rb"\b" + word + rb"\s*\(|[(,]\s*" + word + rb"\s*[,)]")
+            found = tuple(path for path, source in self._sources if plain in source and pattern.search(source))
+            self._calling[name] = found
+        return found
 
     def _read_all(self) -> Iterator[tuple[Path, bytes]]:
         held = 0
