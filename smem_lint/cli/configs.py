@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from smem_lint.cli.linting import absolute, python_files, root_of
-from smem_lint.cli.parts import Workers, in_processes, parts_of, worth_it
+from smem_lint.cli.parts import CACHED_SOURCE_BYTES, Workers, in_processes, parts_of, worth_it
 from smem_lint.cli.progress import Progress
 from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import existing, settings_of, targets_of, write_output
@@ -89,7 +89,7 @@ _setup: tuple[Settings, Repository, str] | None = None
 
 def _start(settings: Settings, roots: Sequence[Path], output_format: str) -> None:
     global _setup
-    _setup = settings, Repository(roots), output_format
+    _setup = settings, Repository(roots, cached_bytes=CACHED_SOURCE_BYTES), output_format
 
 
 def _work(files: Sequence[Path]) -> _Found:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smem_lint.check import Judged
-from smem_lint.cli.parts import Workers
+from smem_lint.cli.parts import CACHED_SOURCE_BYTES, Workers
 from smem_lint.cli.progress import Progress
 from smem_lint.config import Settings
 from smem_lint.findings import Finding, Problem
+from smem_lint.source.modules import Repository
 
 if TYPE_CHECKING:
     from smem_lint.cli.linting import Lint
@@ -57,6 +58,7 @@ def _start(settings: Settings, paths: Sequence[Path], use_cache: bool, screened:
     global _lint
     Progress.quiet = True
     _lint = Lint(replace(settings, jobs=1), paths, use_cache=use_cache)
+    _lint.repository = Repository(_lint.roots, cached_bytes=CACHED_SOURCE_BYTES)
     _lint.screened, _lint.notes, _lint.keeps_judged, _lint.keeps_sources = screened, notes, False, True
 
 

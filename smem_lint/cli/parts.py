@@ -23,7 +23,14 @@ R = TypeVar("R")
 FILES = 12
 """Files in a part, where nothing holds more of them together."""
 
+_TUNED_FILES = 48
+"""Tuned files are small, and those of a folder go through the same launches."""
+
+CACHED_SOURCE_BYTES = 2_000_000
+"""Source text that a process keeps the trees of: there are several of them."""
+
 _SEVERAL = 48
+_DEVICE = re.compile(r"device_name=[^,]*")
 _TUNED_KERNEL = re.compile(rb"autotune\((?:[^\n]*\n)*?def\s+(\w+)")
 _WORD = re.compile(rb"\w+")
 
@@ -44,7 +51,7 @@ def parts_of(files: Sequence[Path], source_of: Callable[[Path], bytes | None], m
     for path in files:
         folder = path.parent
         if path.suffix == ".json":
-            graph.add_edge(path, folder)
+            graph.add_edge(path, (folder, _DEVICE.sub("", path.name)))
             continue
         source = source_of(path)
         if source is not None and not may_hold(source):
@@ -57,7 +64,7 @@ def parts_of(files: Sequence[Path], source_of: Callable[[Path], bytes | None], m
     for path, found in words.items():
         for name in found & tuned.keys():
             graph.add_edges_from((path, home) for home in tuned[name] if home != path)
-    groups = [[path for path in group if path in words or path.suffix == ".json"] for group in networkx.connected_components(graph)]
+    groups = [[path for path in group if isinstance(path, Path)] for group in networkx.connected_components(graph)]
     return _joined(sorted((sorted(group) for group in groups), key=lambda group: (-len(group), group)))
 
 
@@ -67,13 +74,15 @@ def _joined(groups: Iterable[list[Path]]) -> list[list[Path]]:
     small: list[list[Path]] = []
     for group in groups:
         (found if len(group) >= FILES else small).append(group)
-    current: list[Path] = []
-    for group in sorted(small):
-        current += group
-        if len(current) >= FILES:
-            found.append(current)
-            current = []
-    return [*found, current] if current else found
+    for wanted, of_kind in ((_TUNED_FILES, True), (FILES, False)):
+        current: list[Path] = []
+        for group in sorted(group for group in small if (group[0].suffix == ".json") is of_kind):
+            current += group
+            if len(current) >= wanted:
+                found.append(current)
+                current = []
+        found += [current] if current else []
+    return found
 
 
 def in_processes(parts: Sequence[list[Path]], jobs: int, workers: Workers[R]) -> Iterator[tuple[int, R]]:
