@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -30,11 +31,11 @@ def run(arguments: argparse.Namespace) -> int:
     found = _Found()
     for one in _in_parts(settings, roots, files, arguments.output_format):
         found.add(one)
-    for problem in found.problems:
+    for problem in sorted(found.problems):
         print(problem, file=sys.stderr)
     order = {file: place for place, file in enumerate(Repository(roots).relative(absolute(path)) for path in files)}
     found.texts.sort(key=lambda one: (one[0], order.get(one[1], 0)))
-    write_output("".join(text for _, _, text in found.texts), arguments.output_file)
+    write_output("".join(zlib.decompress(text).decode() for _, _, text in found.texts), arguments.output_file)
     if found.cut:
         found.counts["launches cut at a budget"] = len(found.cut)
     if arguments.statistics:
@@ -45,9 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 @dataclass(slots=True)
 class _Found:
-    """``texts`` are (place of the target, file, configs as they are printed)."""
+    """``texts`` are (place of the target, file, configs as they are printed, compressed: there may be very many)."""
 
-    texts: list[tuple[int, str, str]] = field(default_factory=list)
+    texts: list[tuple[int, str, bytes]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     cut: set[str] = field(default_factory=set)
@@ -115,7 +116,7 @@ def _work(files: Sequence[Path]) -> _Found:
             found.counts[f"{one.origin} {'unresolved' if one.unresolved else 'resolved'}"] += 1
             found.cut |= {one.launch} if one.cut else set()
             texts.setdefault(reading, []).append(_jsonl(one, device.target) if output_format == "jsonl" else _text(one))
-        found.texts += [(place, file, "".join(lines)) for file, lines in texts.items()]
+        found.texts += [(place, file, zlib.compress("".join(lines).encode(), 1)) for file, lines in texts.items()]
     return found
 
 

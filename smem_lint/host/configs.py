@@ -28,8 +28,8 @@ from smem_lint.source.tuned import is_tuned_name, tuned_file
 _CALLER_LEVELS = 3
 _CALLERS = 6
 _SIZE_LEVELS = 2
-_SIZE_CALLERS = 4
-_SIZE_PATHS = 12
+_SIZE_CALLERS = 3
+_SIZE_PATHS = 8
 _SIZE_VALUES = 4
 _HELPER_CALLERS = 24
 _CALLER_PATHS = 28
@@ -203,7 +203,8 @@ def _unlike(configs: list[Config]) -> list[Config]:
 
 def _of_known_sizes(program: Program, site: Site, profile: Profile) -> list[Config]:
     """The site's configs where its callers, or theirs, know the sizes that it leaves open; tests call with small ones."""
-    limits = replace(program.limits, paths=_SIZE_PATHS, site_steps=program.limits.site_steps // 10)
+    limits = replace(program.limits, paths=_SIZE_PATHS, site_steps=program.limits.site_steps // 15)
+    spent = 0
     assert site.function is not None
     level = [(site.module, site.function, (site.function.node,))]
     for _ in range(_SIZE_LEVELS):
@@ -211,8 +212,9 @@ def _of_known_sizes(program: Program, site: Site, profile: Profile) -> list[Conf
         configs: list[Config] = []
         for module, entry, through in level:
             for caller_module, caller in program.callers.of(module, entry)[:_SIZE_CALLERS]:
-                if caller.node not in through and not _TESTS.search(caller_module.file):
+                if caller.node not in through and not _TESTS.search(caller_module.file) and spent < program.limits.site_steps // 6:
                     found = follow(program, site, profile, caller, caller_module, through, limits=limits)
+                    spent += found.steps
                     configs += found.configs
                     upper.append((caller_module, caller, (*through, caller.node)))
         if any(not config.unresolved and not config.tried for config in configs):
