@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +18,7 @@ from smem_lint.bounds import bounded
 from smem_lint.engines import SCREENED, Estimate, unanswered
 from smem_lint.garbage import GarbageKept
 from smem_lint.model import NAME, ModelEngine, front_key
+from smem_lint.processes import pool
 from smem_lint.specialization import Specialization
 from smem_lint.tile.ir import Module
 
@@ -76,22 +77,24 @@ class ModelPool:
     def _parallel(self, chunks: Sequence[Chunk], jobs: int, floors: dict[int, int]) -> Iterator[list[tuple[int, Estimate]]]:
         setup = (list(self.roots), self.version, floors, self.only_bounds)
         left = list(chunks)
-        with ProcessPoolExecutor(jobs, initializer=_start, initargs=setup) as pool:
-            futures: dict[Future[list[tuple[int, Estimate]]], Chunk] = {pool.submit(_answer, chunk): chunk for chunk in chunks}
-            try:
+        try:
+            with pool(jobs, _start, setup) as processes:
+                futures: dict[Future[list[tuple[int, Estimate]]], Chunk] = {processes.submit(_answer, chunk): chunk for chunk in chunks}
                 for future in as_completed(futures):
-                    yield future.result()
+                    result = future.result()
                     left.remove(futures[future])
-                return
-            except BrokenProcessPool:
-                pass
+                    yield result
+            return
+        except BrokenProcessPool:
+            pass
         # A process died: what is left is done one chunk a process, so that only the culprit has no answer.
         for chunk in left:
-            with ProcessPoolExecutor(1, initializer=_start, initargs=setup) as pool:
-                try:
-                    yield pool.submit(_answer, chunk).result()
-                except BrokenProcessPool:
-                    yield [(index, unanswered(NAME, "the process that estimated it died")) for index, _ in chunk]
+            try:
+                with pool(1, _start, setup) as processes:
+                    result = processes.submit(_answer, chunk).result()
+            except BrokenProcessPool:
+                result = [(index, unanswered(NAME, "the process that estimated it died")) for index, _ in chunk]
+            yield result
 
 
 def _chunks(wanted: Sequence[Specialization]) -> list[Chunk]:

@@ -148,10 +148,10 @@ class Lint:
             return None
 
     def _marked(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Each problem once; that of a file which was named on the command line is fatal."""
+        """Each problem once, in the order of the files; that of a file which was named on the command line is fatal."""
         named = {self.repository.relative(absolute(path)) for path in self.paths if path.is_file()}
         unique = {(one.file, one.line, one.message): one for one in problems}
-        return [replace(one, fatal=one.file in named) for one in unique.values()]
+        return [replace(unique[key], fatal=unique[key].file in named) for key in sorted(unique)]
 
     def files(self) -> list[Path]:
         """What is looked at. Raises UsageError where a folder holds nothing that could be."""
@@ -212,7 +212,7 @@ class Lint:
             if not by and not self._ignored(finding):
                 kept.append(replace(finding, source_line=self._line(finding)))
         kept += self._unused(silencers, used)
-        report.findings = sorted(kept, key=lambda one: (one.file, one.line, one.column, one.rule, one.target, one.bytes or 0))
+        report.findings = sorted(kept, key=lambda one: (one.file, one.line, one.column, one.rule, one.target, one.bytes or 0, one.message))
         if self.settings.baseline and not whole:
             from smem_lint.cli.baseline import not_in, read_baseline
 

@@ -10,13 +10,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import networkx
+
+from smem_lint.processes import pool
 
 R = TypeVar("R")
 
@@ -88,24 +90,34 @@ def _joined(groups: Iterable[list[Path]]) -> list[list[Path]]:
 def in_processes(parts: Sequence[list[Path]], jobs: int, workers: Workers[R]) -> Iterator[tuple[int, R]]:
     """The result of each part as it is done, with the number of its files. Raises what the work on a part raises."""
     left = list(parts)
-    with ProcessPoolExecutor(jobs, initializer=workers.start, initargs=workers.setup) as pool:
-        futures: dict[Future[R], list[Path]] = {pool.submit(workers.work, part): part for part in parts}
-        try:
+    try:
+        with pool(jobs, workers.start, workers.setup) as processes:
+            futures: dict[Future[R], list[Path]] = {processes.submit(workers.work, part): part for part in parts}
             for future in as_completed(futures):
-                yield len(futures[future]), future.result()
+                result = future.result()
                 left.remove(futures[future])
-            return
-        except BrokenProcessPool:
-            pass
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-    # A process died: what is left is done one file a process, so that only the culprit is lost.
-    for path in (path for part in left for path in part):
-        with ProcessPoolExecutor(1, initializer=workers.start, initargs=workers.setup) as pool:
-            try:
-                yield 1, pool.submit(workers.work, [path]).result()
-            except BrokenProcessPool:
-                yield 1, workers.lost(path)
+                yield len(futures[future]), result
+        return
+    except BrokenProcessPool:
+        pass
+    # A process died: what is left is done one part a process, and a part that it dies of again one file a process.
+    for part in left:
+        found = _alone(part, workers)
+        if found is not None:
+            yield len(part), found
+            continue
+        for path in part:
+            found = _alone([path], workers)
+            yield 1, workers.lost(path) if found is None else found
+
+
+def _alone(files: list[Path], workers: Workers[R]) -> R | None:
+    """The result for some files from a process of their own; None where it dies."""
+    try:
+        with pool(1, workers.start, workers.setup) as processes:
+            return processes.submit(workers.work, files).result()
+    except BrokenProcessPool:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
