@@ -22,6 +22,7 @@ from smem_lint.host.values import (
     Kernel,
     Outside,
     Partial,
+    Rest,
     Scope,
     Symbol,
     Tensor,
@@ -507,6 +508,11 @@ def _dict_method(
             found = key in receiver
         except TypeError:
             found = False
+        if isinstance(receiver, Rest) and isinstance(key, str) and not found:
+            receiver[key] = Symbol(key, f"{key} is given by the caller")
+            found = True
+            if not isinstance(default, Symbol) and default is not UNKNOWN and (default is not None or name == "get"):
+                run.path.notes[f"default {key}"] = default
         if name == "setdefault" and not found:
             receiver[key] = default
         if not found and name == "pop" and len(args) < 2:

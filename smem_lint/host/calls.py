@@ -25,6 +25,7 @@ from smem_lint.host.values import (
     Kernel,
     Outside,
     Partial,
+    Rest,
     Scope,
     Symbol,
     Tensor,
@@ -231,7 +232,8 @@ def bind_arguments(run: Evaluation, function: Function, args: Sequence[Any], kwa
     parameters = function.node.args
     names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
     given = dict(kwargs)
-    unknown_rest = given.pop("**", None) is UNKNOWN
+    rest_given = given.pop("**", None)
+    unknown_rest = rest_given is UNKNOWN
     bound: dict[str, Any] = {}
     for name, value in zip(names, args, strict=False):
         bound[name] = value
@@ -240,7 +242,7 @@ def bind_arguments(run: Evaluation, function: Function, args: Sequence[Any], kwa
         raise Raised("TypeError")
     if parameters.vararg is not None:
         bound[parameters.vararg.arg] = tuple(rest)
-    extra: dict[str, Any] = {}
+    extra: dict[str, Any] = rest_given if isinstance(rest_given, Rest) else {}
     accepted = {*names, *(parameter.arg for parameter in parameters.kwonlyargs)}
     for name, value in given.items():
         if name in accepted:

@@ -20,6 +20,7 @@ from smem_lint.host.values import (
     Instance,
     Kernel,
     Outside,
+    Rest,
     Scope,
     Spread,
     Symbol,
@@ -304,6 +305,9 @@ def _lookup(run: Evaluation, table: dict[Any, Any], index: Any, line: int) -> An
     factory = getattr(table, "factory", None)
     if factory is not None:
         table[index] = run.call(factory, (), {}, None, Scope(run.program.no_module))
+        return table[index]
+    if isinstance(table, Rest) and isinstance(index, str):
+        table[index] = Symbol(index, f"{index} is given by the caller", line=line)
         return table[index]
     raise Raised("KeyError")
 

@@ -16,7 +16,7 @@ from smem_lint.host.limits import Abandoned, Limits, Raised, TooMuch, Undecided
 from smem_lint.host.paths import Path, explore
 from smem_lint.host.profile import Profile
 from smem_lint.host.program import Program
-from smem_lint.host.values import UNKNOWN, Class, Function, Instance, Kernel, Lazy, Partial, Scope, Symbol
+from smem_lint.host.values import UNKNOWN, Class, Function, Instance, Kernel, Lazy, Partial, Rest, Scope, Symbol
 from smem_lint.source.bindings import FunctionEntry
 from smem_lint.source.modules import Definition, SourceModule, dotted_name, jit_kind
 
@@ -151,14 +151,15 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
 
 
 def _from_both_ends(limits: Limits, run: Callable[[Path], list[Config]], profile: Profile, found: Found) -> Iterator[tuple[Path, Any]]:
-    """Paths outward from the one where every optional argument is None and, if that did not see all, from the one where all are given."""
+    """Paths outward from the one where every optional argument is None and, if that did not see all, half as many from the other end,
+    where all are given."""
     cut = False
     for path, result in explore(limits, run, profile, nothing_given=True):
         cut = cut or isinstance(result, TooMuch)
         yield path, result
     if cut and found.steps <= limits.site_steps:
         found.cut = ""
-        yield from explore(limits, run, profile)
+        yield from explore(replace(limits, paths=limits.paths // 2), run, profile)
 
 
 class _Watch:
@@ -284,10 +285,9 @@ def _argument(run: Evaluation, function: Function, name: str) -> Any:
 
 
 def _named(run: Evaluation, function: Function) -> dict[str, Any]:
-    """Keyword-only arguments that are given."""
-    return {
-        parameter.arg: _argument(run, function, parameter.arg) for parameter in function.node.args.kwonlyargs if parameter.arg in run.given
-    }
+    """Keyword-only arguments that are given, and the rest, of which nothing is known."""
+    named = {one.arg: _argument(run, function, one.arg) for one in function.node.args.kwonlyargs if one.arg in run.given}
+    return named | ({"**": Rest()} if function.node.args.kwarg is not None else {})
 
 
 def _note_default(run: Evaluation, function: Function, name: str) -> None:

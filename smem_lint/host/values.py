@@ -211,6 +211,12 @@ class Spread:
     value: Any
 
 
+class Rest(dict[Any, Any]):
+    """``**kwargs`` of a function that is entered from nowhere: what is asked of it is the caller's to give; else it is empty."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Outside:
     """Something that an import takes out of the repository, by dotted path."""
