@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
+from zlib import crc32
 
 from smem_lint.source.bindings import FunctionNode
 from smem_lint.source.modules import SourceModule
@@ -62,7 +63,7 @@ class Symbol:
             if isinstance(operand, Symbol):
                 nodes += operand.nodes
         if nodes > _MAX_NODES or len(text) > _MAX_TEXT:
-            text = text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 24]}…#{hash(text) & 0xFFFFFFFF:08x}"
+            text = text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 24]}…#{crc32(text.encode('utf8', 'replace')):08x}"
             if nodes > _MAX_NODES:
                 operation, operands, nodes = None, (), 1
         self.text, self.reason, self.line, self.low = text, reason, line, low
