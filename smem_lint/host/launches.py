@@ -158,8 +158,9 @@ def _from_both_ends(limits: Limits, run: Callable[[Path], list[Config]], profile
         cut = cut or isinstance(result, TooMuch)
         yield path, result
     if cut and found.steps <= limits.site_steps:
-        found.cut = ""
+        first, found.cut = found.cut, ""
         yield from explore(replace(limits, paths=limits.paths // 2), run, profile)
+        found.cut = found.cut and first
 
 
 class _Watch:
