@@ -128,13 +128,13 @@ class Lint:
 
     @cached_property
     def _own_engine(self) -> Engine:
-        below = None if not self.screened else half_the_limit if self.notes else the_limit
+        below = None if not self.screened else half_the_limit if any(map(_is_note, self._asked)) else the_limit
         return engine_of(self.settings, self.roots, use_cache=self.use_cache, screen=below, keep=self.keeps_sources)
 
     @property
     def _asked(self) -> list[Rule]:
         """The rules to apply: without those whose notes on single configs nobody will read."""
-        return [rule for rule in self.rules if self.notes or rule.scope != "config" or rule.severity != "info"]
+        return [rule for rule in self.rules if self.notes or not _is_note(rule)]
 
     def name(self, path: Path) -> str:
         """A file as findings name it."""
@@ -263,6 +263,11 @@ class Lint:
         known = {rule.id for rule in built_in()} | names
         meant = {name for name in known if not one.codes or name.startswith(one.codes)}
         return meant <= names
+
+
+def _is_note(rule: Rule) -> bool:
+    """Whether a rule tells of single configs that fit: near a limit, or alone on their multiprocessor."""
+    return rule.scope == "config" and rule.severity == "info"
 
 
 def may_hold(source: bytes) -> bool:

@@ -97,7 +97,7 @@ def _of_findings(settings: Settings, folders: list[Path]) -> tuple[list[Wanted],
     from smem_lint.cli.linting import Lint
 
     lint = Lint(replace(settings, engine="model", baseline=""), folders)
-    lint.keeps_judged, lint.notes = False, False
+    lint.keeps_judged, lint.notes = False, bool(settings.select)
     return [(one.specialization, None) for one in lint.report().findings if one.specialization is not None], lint.roots
 
 
