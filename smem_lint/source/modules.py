@@ -236,10 +236,14 @@ class Repository:
                 yield path, source
 
     def relative(self, path: Path) -> str:
-        """A path as findings name it: relative to the root that holds it, else to its outermost package's parent."""
-        for root in self.roots:
+        """A path as findings name it: relative to the root that holds it, else to its outermost package's parent.
+
+        It is whole where an earlier root has another file of that name, which ``module`` would take for it.
+        """
+        for place, root in enumerate(self.roots):
             if path.is_relative_to(root):
-                return path.relative_to(root).as_posix()
+                name = path.relative_to(root)
+                return path.as_posix() if any((other / name).exists() for other in self.roots[:place]) else name.as_posix()
         return path.relative_to(self._base(path)).as_posix()
 
     def _base(self, path: Path) -> Path:

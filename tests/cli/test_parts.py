@@ -112,3 +112,14 @@ def test_configs_of_several_processes_are_those_of_one(tmp_path: Path, capsys: p
         said.append(capsys.readouterr())
     assert said[0].out == said[1].out and said[0].out.count('"origin": "autotune"') == 120
     assert sorted(said[0].err.splitlines()) == sorted(said[1].err.splitlines())
+
+
+def test_files_of_one_name_in_two_roots_are_each_looked_at(tmp_path: Path) -> None:
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder, rows in ((one, 16), (two, 128)):
+        folder.mkdir()
+        (folder / "kernel_0.py").write_text(KERNEL.format(0))
+        (folder / "launch_0.py").write_text(LAUNCH.format(0).replace("M=128", f"M={rows}"))
+    report = Lint(Settings(engine="model", jobs=1), [one, two]).report()
+    assert report.statistics["kernels"] == 2
+    assert [(one.file, one.bytes) for one in report.findings if one.rule == "SMEM004"] == [((two / "kernel_0.py").as_posix(), 131_072)]
