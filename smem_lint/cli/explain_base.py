@@ -92,9 +92,22 @@ def _launched(
 
 def launched_at(repository: Repository, file: str, line: int, settings: Settings, device: Device) -> list[Config]:
     """What can be launched, or tried by an autotuner, at a line of a file; nothing that a condition on bytes keeps from it."""
+    found = _stands_at(repository, [file], file, line, settings, device)
+    module = repository.module(file) if not found else None
+    for entry in module.functions if module is not None else ():
+        first = min([entry.node.lineno, *(decorator.lineno for decorator in entry.node.decorator_list)])
+        if first <= line <= (entry.node.end_lineno or line):
+            # A list that an autotuner tries stands with the kernel, which other files may launch.
+            found = found or _stands_at(repository, _naming(repository, file, entry.node.name), file, line, settings, device)
+    return found
+
+
+def _stands_at(
+    repository: Repository, files: Sequence[str], file: str, line: int, settings: Settings, device: Device
+) -> list[Config]:  # fmt: skip
     return [
         one
-        for one in resolved(repository, [file], device.capability, settings)
+        for one in resolved(repository, files, device.capability, settings)
         if isinstance(one, Config) and (one.file, one.line) == (file, line) and not one.unresolved and not one.pruned
         and one.specialization(device.capability) is not None
     ]  # fmt: skip

@@ -72,6 +72,16 @@ def test_an_autotune_list_by_its_line(run):
     assert code == 1 and "One block asks for 122,880 B; sm_120 has 101,376 B: 21,504 too many." in out
 
 
+def test_a_list_whose_kernel_another_file_launches(run, tmp_path):
+    """A finding on such a list names the line of the list."""
+    source = (KERNELS / "fp8_gemm.py").read_text("utf8")
+    split = source.index("\ndef fp8_gemm(")
+    (tmp_path / "gemm.py").write_text(source[:split], "utf8")
+    (tmp_path / "launch.py").write_text("import torch\nimport triton\nfrom gemm import fp8_gemm_kernel\n\n" + source[split:], "utf8")
+    code, out, _ = run(f"{tmp_path / 'gemm.py'}:15")
+    assert code == 1 and "One block asks for 122,880 B; sm_120 has 101,376 B: 21,504 too many." in out
+
+
 def test_a_line_without_a_launch(run):
     file = KERNELS / "mla_decode.py"
     code, out, told = run(f"{file}:44")
