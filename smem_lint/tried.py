@@ -60,6 +60,6 @@ def threshold(pairs: Sequence[tuple[Judged, Judged]]) -> str:
     one, twin = min(pairs, key=lambda pair: (_sizes(pair[0]), pair[0].bytes))
     sizes, fits = dict(tried_sizes(one.config)), dict(tried_sizes(twin.config))
     differing = [text for text in sizes if sizes[text] != fits.get(text)]
-    over = ", ".join(f"{text} {sizes[text]:,}" for text in differing)
+    over = " and ".join(f"{text} is {sizes[text]:,}" for text in differing)
     under = ", ".join(f"{fits[text]:,}" for text in differing if text in fits)
-    return f"; overflows at {over} ({one.bytes:,} of {one.device.optin:,} bytes), fits at {under} ({twin.bytes:,})"
+    return f"; it overflows where {over} ({one.bytes:,} of {one.device.optin:,} bytes) and fits at {under} ({twin.bytes:,})"

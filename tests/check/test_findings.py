@@ -234,7 +234,10 @@ def test_a_size_that_nobody_knows_is_no_overflow_but_a_threshold(tmp_path):
 
     assert found(configs, estimate, "SMEM001") == []
     (note,) = found(configs, estimate, "SMEM010")
-    assert "x.shape[1] is not known; overflows at BLOCK = x.shape[1] 1,024 (204,800 of 101,376 bytes), fits at 128 (25,600)" in note.message
+    assert (
+        "x.shape[1] is not known; it overflows where BLOCK = x.shape[1] is 1,024 (204,800 of 101,376 bytes) and fits at 128 (25,600)"
+        in note.message
+    )
 
     def always(one):
         return Estimate(120_000, 120_000, 120_000, True, "fake")
