@@ -98,3 +98,14 @@ def test_a_commit(repository):
     subprocess.run(["git", "add", "."], cwd=folder, check=True, env=environment)
     code, out = try_repo(repository, "smem-lint", "--all-files")
     assert code == 0 and "Passed" in out, out
+
+
+def test_the_hook_that_compiles(repository):
+    """It installs Triton into its own environment and compiles what the changed file launches."""
+    folder, environment = repository
+    pytest.importorskip("triton", reason="the hook's Triton is that of the tests: what pip cannot install here, it cannot install there")
+    (folder / "launch.py").write_text(LAUNCH.format(stages=3))
+    subprocess.run(["git", "add", "."], cwd=folder, check=True, env=environment)
+    code, out = try_repo(repository, "smem-lint-verify", "--hook-stage", "manual", "--verbose")
+    assert code == 0 and "Passed" in out, out
+    assert "1 specializations of 1 kernels against compiler" in out and "0 disagreements" in out and "0 not verified" in out, out
