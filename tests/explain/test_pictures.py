@@ -57,7 +57,7 @@ def test_a_graph_follows_the_data(mla):
 
 def test_a_function_that_is_inlined_twice_has_two_loops():
     graph = graph_of(record("_attn_fwd", STAGE=3, num_stages=2))
-    loads = [data["loop"] for _, data in graph.nodes(data=True) if data["kind"] == "load" and data["line"] == 40]
+    loads = [data["loop"] for _, data in graph.nodes(data=True) if data["kind"] == "load" and data["line"] == 46]
     assert sorted(loads) == [0, 1]
 
 
