@@ -56,11 +56,14 @@ def resolve(
     program = Program(repository, capability, limits)
     scenarios = load(profile, assume) if isinstance(profile, str) else profile
     entries = TunedConfigs(program, scenarios, tuned)
-    for file in files:
-        if is_tuned_name(Path(file).name) or (tuned and is_mapped(Path(file), repository.roots, tuned)):
-            yield from _tuned(entries, file)
-        else:
-            yield from _file(program, scenarios, file)
+    try:
+        for file in files:
+            if is_tuned_name(Path(file).name) or (tuned and is_mapped(Path(file), repository.roots, tuned)):
+                yield from _tuned(entries, file)
+            else:
+                yield from _file(program, scenarios, file)
+    finally:
+        program.forget()
 
 
 def may_launch(source: bytes) -> bool:

@@ -54,6 +54,14 @@ class Program:
         self.callers = Callers(repository)
         self.autotunes: dict[tuple[str, int], Any] = {}
 
+    def forget(self) -> None:
+        """Let go of everything that was worked out: values and scopes refer to each other, and would wait for the collector."""
+        for scope in self._scopes.values():
+            scope.names.clear()
+        for table in (self._scopes, self._states, self._mutated, self._generators, self._classes, self._answers, self.autotunes):
+            table.clear()
+        self.callers = Callers(self.repository)
+
     def strict(self) -> Evaluation:
         """A run in which nothing unknown is decided."""
         return Evaluation(self, Strict(self.limits))
