@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -87,10 +88,11 @@ class Bench:
         return code, captured.out, captured.err
 
     def start(self, *arguments, **options):
-        """The same in a process of its own."""
+        """The same in a process of its own, which heeds interrupts also where the tests run in the background."""
         program = "import sys; from smem_lint.cli import main; sys.exit(main())"
         command = [sys.executable, "-c", program, *self.command(*arguments)]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+        heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed, **options)
 
 
 needs_dev_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="/dev/full plays the full disk")
