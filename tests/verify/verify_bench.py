@@ -2,8 +2,8 @@
 
 import json
 import os
-import stat
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
