@@ -117,10 +117,7 @@ def _ask_again(judged: Sequence[Judged], engine: Engine) -> None:
     """Exact bytes, in place of bounds, for what a finding will hold an overflow or a guard against."""
     if not isinstance(engine, ScreeningEngine):
         return
-    sites: dict[tuple[Any, ...], list[Judged]] = {}
-    for one in judged:
-        sites.setdefault(one.site, []).append(one)
-    wanted = [one for group in sites.values() for one in _compared(group)]
+    wanted = [one for group in _by_site(judged) for one in _compared(group)]
     answers = engine.exactly([one.specialization for one in wanted if one.specialization is not None])
     for one, estimate in zip(wanted, answers, strict=True):
         one.estimate = estimate
@@ -167,13 +164,15 @@ def findings(judged: Sequence[Judged], rules: Sequence[Rule], near_limit: int = 
     by_scope: dict[str, list[Rule]] = {}
     for rule in rules:
         by_scope.setdefault(rule.scope, []).append(rule)
+    return [finding for group in _by_site(judged) for finding in _of_site(group, by_scope, near_limit)]
+
+
+def _by_site(judged: Sequence[Judged]) -> Iterable[list[Judged]]:
+    """What is judged together, in the order in which it came."""
     sites: dict[tuple[Any, ...], list[Judged]] = {}
     for one in judged:
         sites.setdefault(one.site, []).append(one)
-    found: list[Finding] = []
-    for group in sites.values():
-        found += _of_site(group, by_scope, near_limit)
-    return found
+    return sites.values()
 
 
 def _of_site(group: Sequence[Judged], by_scope: Mapping[str, Sequence[Rule]], near_limit: int) -> Iterator[Finding]:

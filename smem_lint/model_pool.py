@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +16,7 @@ from smem_lint.bounds import bounded
 from smem_lint.engines import SCREENED, Estimate, unanswered
 from smem_lint.garbage import GarbageKept
 from smem_lint.model import NAME, ModelEngine, front_key
-from smem_lint.processes import pool
+from smem_lint.processes import Workers, in_processes
 from smem_lint.specialization import Specialization
 from smem_lint.tile.ir import Module
 
@@ -64,7 +62,8 @@ class ModelPool:
             self._kept = engine if self.keep else None
             results: Iterable[list[tuple[int, Estimate]]] = (_answers(engine, floors, self.only_bounds, chunk) for chunk in chunks)
         else:
-            results = self._parallel(chunks, jobs, floors)
+            setup = (list(self.roots), self.version, floors, self.only_bounds)
+            results = (part for _, part in in_processes(chunks, jobs, Workers(_start, setup, _answer, _lost)))
         done = 0
         for part in results:
             for index, estimate in part:
@@ -73,28 +72,6 @@ class ModelPool:
             if self.progress is not None:
                 self.progress(done, len(wanted))
         return iter([one if one is not None else unanswered(NAME, "no answer") for one in answers])
-
-    def _parallel(self, chunks: Sequence[Chunk], jobs: int, floors: dict[int, int]) -> Iterator[list[tuple[int, Estimate]]]:
-        setup = (list(self.roots), self.version, floors, self.only_bounds)
-        left = list(chunks)
-        try:
-            with pool(jobs, _start, setup) as processes:
-                futures: dict[Future[list[tuple[int, Estimate]]], Chunk] = {processes.submit(_answer, chunk): chunk for chunk in chunks}
-                for future in as_completed(futures):
-                    result = future.result()
-                    left.remove(futures[future])
-                    yield result
-            return
-        except BrokenProcessPool:
-            pass
-        # A process died: what is left is done one chunk a process, so that only the culprit has no answer.
-        for chunk in left:
-            try:
-                with pool(1, _start, setup) as processes:
-                    result = processes.submit(_answer, chunk).result()
-            except BrokenProcessPool:
-                result = [(index, unanswered(NAME, "the process that estimated it died")) for index, _ in chunk]
-            yield result
 
 
 def _chunks(wanted: Sequence[Specialization]) -> list[Chunk]:
@@ -115,6 +92,10 @@ _only_bounds = False
 def _start(roots: list[Path], version: str, floors: dict[int, int], only_bounds: bool) -> None:
     global _engine, _floors, _only_bounds
     _engine, _floors, _only_bounds = ModelEngine(roots, version=version), floors, only_bounds
+
+
+def _lost(item: tuple[int, Specialization]) -> list[tuple[int, Estimate]]:
+    return [(item[0], unanswered(NAME, "the process that estimated it died"))]
 
 
 def _answer(chunk: Chunk) -> list[tuple[int, Estimate]]:

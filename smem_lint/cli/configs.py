@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from smem_lint.cli.linting import absolute, python_files, root_of
-from smem_lint.cli.parts import CACHED_SOURCE_BYTES, Workers, in_processes, parts_of, worth_it
+from smem_lint.cli.parts import CACHED_SOURCE_BYTES, parts_of, worth_it
 from smem_lint.cli.progress import Progress
 from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import existing, settings_of, targets_of, write_output
 from smem_lint.config import Settings
 from smem_lint.host.config import Config
 from smem_lint.host.configs import may_launch
+from smem_lint.processes import Workers, in_processes
 from smem_lint.source.modules import Repository
-from smem_lint.source.reading import Unreadable
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -62,22 +62,15 @@ class _Found:
 
 def _in_parts(settings: Settings, roots: Sequence[Path], files: Sequence[Path], output_format: str) -> Iterator[_Found]:
     jobs = worth_it(files, settings.jobs)
-    _start(settings, roots, output_format)
     if jobs == 1:
+        _start(settings, roots, output_format)
         yield _work(files)
         return
     repository = Repository(roots)
-
-    def source(path: Path) -> bytes | None:
-        try:
-            return repository.read(path.name, absolute(path))
-        except Unreadable:
-            return None
-
     def lost(path: Path) -> _Found:
         return _Found(problems=[f"{path}:1: the process that read it died"], counts=Counter({"problems": 1}))
 
-    parts = parts_of(files, source, may_launch)
+    parts = parts_of(files, lambda path: repository.source_of(absolute(path)), may_launch)
     progress, done = Progress("reading"), 0
     for size, part in in_processes(parts, jobs, Workers(_start, (settings, roots, output_format), _work, lost)):
         done += size

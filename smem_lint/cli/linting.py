@@ -13,7 +13,7 @@ from smem_lint.check import Judged, findings, hard_coded_findings, judge, origin
 from smem_lint.cli.engines import engine_of, half_the_limit, the_limit
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.part import Part, workers
-from smem_lint.cli.parts import in_processes, parts_of, worth_it
+from smem_lint.cli.parts import parts_of, worth_it
 from smem_lint.cli.progress import Progress, ticking
 from smem_lint.cli.recorded import files_of, recorded
 from smem_lint.cli.scenarios import resolved
@@ -27,6 +27,7 @@ from smem_lint.host.config import Config
 from smem_lint.host.configs import may_launch
 from smem_lint.host.guards import may_hold_limits
 from smem_lint.host.tuned import by_device
+from smem_lint.processes import in_processes
 from smem_lint.rules import Rule, RuleError, built_in, load_rules, selected
 from smem_lint.source.comments import Suppression, suppressions
 from smem_lint.source.modules import Repository
@@ -142,10 +143,7 @@ class Lint:
 
     def source(self, path: Path) -> bytes | None:
         """The bytes of a file; None where it cannot be read."""
-        try:
-            return self.repository.read(self.name(path), absolute(path))
-        except Unreadable:
-            return None
+        return self.repository.source_of(absolute(path))
 
     def _marked(self, problems: Iterable[Problem]) -> list[Problem]:
         """Each problem once, in the order of the files; that of a file which was named on the command line is fatal."""

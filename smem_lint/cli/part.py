@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smem_lint.check import Judged
-from smem_lint.cli.parts import CACHED_SOURCE_BYTES, Workers
+from smem_lint.cli.parts import CACHED_SOURCE_BYTES
 from smem_lint.cli.progress import Progress
 from smem_lint.config import Settings
 from smem_lint.findings import Finding, Problem
+from smem_lint.processes import Workers
 from smem_lint.source.modules import Repository
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ class Part:
         self.judged += other.judged
 
 
-def workers(lint: Lint) -> Workers[Part]:
+def workers(lint: Lint) -> Workers[Path, Part]:
     """Processes that each do parts of a run."""
 
     def lost(path: Path) -> Part:

@@ -9,16 +9,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TypeVar
 
 import networkx
-
-from smem_lint.processes import pool
 
 R = TypeVar("R")
 
@@ -85,49 +80,3 @@ def _joined(groups: Iterable[list[Path]]) -> list[list[Path]]:
                 current = []
         found += [current] if current else []
     return found
-
-
-def in_processes(parts: Sequence[list[Path]], jobs: int, workers: Workers[R]) -> Iterator[tuple[int, R]]:
-    """The result of each part as it is done, with the number of its files. Raises what the work on a part raises."""
-    left = list(parts)
-    try:
-        with pool(jobs, workers.start, workers.setup) as processes:
-            futures: dict[Future[R], list[Path]] = {processes.submit(workers.work, part): part for part in parts}
-            for future in as_completed(futures):
-                result = future.result()
-                left.remove(futures[future])
-                yield len(futures[future]), result
-        return
-    except BrokenProcessPool:
-        pass
-    # A process died: what is left is done one part a process, and a part that it dies of again one file a process.
-    for part in left:
-        found = _alone(part, workers)
-        if found is not None:
-            yield len(part), found
-            continue
-        for path in part:
-            found = _alone([path], workers)
-            yield 1, workers.lost(path) if found is None else found
-
-
-def _alone(files: list[Path], workers: Workers[R]) -> R | None:
-    """The result for some files from a process of their own; None where it dies."""
-    try:
-        with pool(1, workers.start, workers.setup) as processes:
-            return processes.submit(workers.work, files).result()
-    except BrokenProcessPool:
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class Workers(Generic[R]):
-    """How processes work: ``start(*setup)`` is called once in each, ``work`` with the files of a part (both functions of a module).
-
-    ``lost`` is the result for a file whose process died.
-    """
-
-    start: Callable[..., None]
-    setup: tuple[Any, ...]
-    work: Callable[[list[Path]], R]
-    lost: Callable[[Path], R]

@@ -235,6 +235,13 @@ class Repository:
                 held += len(source)
                 yield path, source
 
+    def source_of(self, path: Path) -> bytes | None:
+        """The bytes of a file, as edited; None where it cannot be read."""
+        try:
+            return self.read(path.name, path)
+        except Unreadable:
+            return None
+
     def relative(self, path: Path) -> str:
         """A path as findings name it: relative to the root that holds it, else to its outermost package's parent.
 

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from smem_lint.cli.parts import Workers, in_processes
-from smem_lint.processes import pool
+from smem_lint.processes import Workers, in_processes, pool
 
 PARENT = """
 import os, time
