@@ -1,8 +1,7 @@
-"""Work on many files in parts, some files a process.
+"""Many files in parts, to be worked on some files a process.
 
 What a part needs is worked out and dropped in one process, and only results come back, so that a large repository needs little more
 memory than a small one. Files whose launches meet in one autotune list stay together, as their configs are judged together.
-A process that dies costs the files that it had, with a message, and never the run.
 """
 
 from __future__ import annotations
@@ -11,11 +10,8 @@ import os
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import networkx
-
-R = TypeVar("R")
 
 FILES = 12
 """Files in a part, where nothing holds more of them together."""
