@@ -30,7 +30,9 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     top.add_argument("--version", action="version", version=f"smem-lint {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for add in (_check, _explain, _estimate, _configs, _record, _verify, _compare, _baseline, _triage, _env, _rule, _devices, _config):
+    for add in (
+        _check, _explain, _estimate, _configs, _record, _verify, _compare, _baseline, _triage, _env, _server, _rule, _devices, _config,
+    ):  # fmt: skip
         add(commands)
     return top
 
@@ -162,6 +164,15 @@ def _triage(commands: Any) -> None:
 def _env(commands: Any) -> None:
     command = _command(commands, "env", "env", "what a good bug report needs: GPU, driver, versions")
     command.add_argument("--output-format", choices=("text", "json"), default="text")
+
+
+def _server(commands: Any) -> None:
+    command = _command(commands, "server", "server", "a language server for editors, on standard input and output (extra `lsp`)")
+    command.add_argument("--select", metavar="RULES", help="rules to apply, by code, prefix or name, comma-separated")
+    command.add_argument("--ignore", metavar="RULES", help="rules to leave out")
+    command.add_argument("--show-info", action="store_true", help="show notes (severity info) too")
+    command.add_argument("--stdio", action="store_true", help="speak on standard input and output: what it always does")
+    _settings(command)
 
 
 def _rule(commands: Any) -> None:

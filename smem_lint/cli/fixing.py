@@ -31,14 +31,9 @@ def fix(report: Report, lint: Lint, diff: bool, unsafe: bool = False) -> int:
     """
     engine = Remembering(engine_of(lint.settings, lint.roots, use_cache=lint.use_cache))
     engine.remember(lint.judged)
-    checked = {lint.repository.relative(absolute(path)): absolute(path) for path in lint.files()}
-    by_file: dict[str, list[Fix]] = {}
-    for one in fixes_for(report.findings, lint.judged, lint.repository, unsafe=unsafe):
-        if one.finding.file in checked and one.finding.file.endswith(".py"):
-            by_file.setdefault(one.finding.file, []).append(one)
     changed = 0
-    for file, fixes in by_file.items():
-        work = _Work(lint, engine, checked[file], report)
+    for path, fixes in planned(report, lint, unsafe):
+        work = Work(lint, engine, path, report)
         for one in fixes:
             if work.gone(one.finding):
                 _say_gone(one.finding, diff)
@@ -46,8 +41,18 @@ def fix(report: Report, lint: Lint, diff: bool, unsafe: bool = False) -> int:
                 _say(one, work.attempt(one), diff)
         if work.edits:
             changed += 1
-            _show(checked[file], work.text, work.result) if diff else _write(checked[file], work.result)
+            _show(path, work.text, work.result) if diff else _write(path, work.result)
     return int(bool(changed))
+
+
+def planned(report: Report, lint: Lint, unsafe: bool = False) -> list[tuple[Path, list[Fix]]]:
+    """The fixes to try in each file that is checked."""
+    checked = {lint.repository.relative(absolute(path)): absolute(path) for path in lint.files()}
+    by_file: dict[str, list[Fix]] = {}
+    for one in fixes_for(report.findings, lint.judged, lint.repository, unsafe=unsafe):
+        if one.finding.file in checked and one.finding.file.endswith(".py"):
+            by_file.setdefault(one.finding.file, []).append(one)
+    return [(checked[file], fixes) for file, fixes in by_file.items()]
 
 
 @dataclass(eq=False)
@@ -71,7 +76,7 @@ class Remembering:
         return (self.known[repr(one)] for one in listed)
 
 
-class _Work:
+class Work:
     """The fixes of one file, one after the other; ``result`` is its content with those that were kept."""
 
     def __init__(self, lint: Lint, engine: Engine, path: Path, report: Report) -> None:

@@ -66,7 +66,8 @@ class Lint:
     def over(self, edited: Mapping[Path, bytes], engine: Engine) -> Lint:
         """The same run over these files alone, with what they are to contain in place of what they hold."""
         other = Lint(self.settings, list(edited), use_cache=self.use_cache)
-        other.roots, other.repository, other.engine = self.roots, Repository(self.roots, edited=edited), engine
+        other.roots, other.engine = self.roots, engine
+        other.repository = Repository(self.roots, edited={**self.repository.edited, **edited})
         return other
 
     def _rules(self) -> tuple[Rule, ...]:

@@ -18,7 +18,7 @@ from smem_lint.source.comments import pairs
 
 _GIVEN = ("target", "triton", "engine", "jobs", "cache_dir", "baseline", "output_format")
 _LISTED = ("select", "ignore", "profile")
-_OF_A_PROJECT = frozenset({"check", "explain", "baseline", "compare", "configs"})
+_OF_A_PROJECT = frozenset({"check", "explain", "baseline", "compare", "configs", "server"})
 """Commands that look at a project's own launches, so that the Triton it pins is the one to model."""
 
 

@@ -35,11 +35,16 @@ def render(report: Report, options: Options) -> str:
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, default=str) + "\n"
 
 
+def help_of(rule: str) -> str:
+    """The address of a built-in rule's page."""
+    return f"{_HELP}/{rule}.md"
+
+
 def _rule(rule: Rule) -> dict[str, Any]:
     return {
         "id": rule.id, "name": "".join(word.capitalize() for word in rule.name.split("-")),
         "shortDescription": {"text": " ".join(rule.what.split())}, "fullDescription": {"text": " ".join(rule.why.split())},
-        "help": {"text": rule.page(), "markdown": rule.page()}, "helpUri": f"{_HELP}/{rule.id}.md",
+        "help": {"text": rule.page(), "markdown": rule.page()}, "helpUri": help_of(rule.id),
         "defaultConfiguration": {"level": _LEVEL[rule.severity]},
     }  # fmt: skip
 
