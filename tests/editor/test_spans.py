@@ -40,7 +40,8 @@ def test_the_lines_of_a_launch_and_of_a_kernel():
 
 
 def test_a_list_made_elsewhere_is_followed_by_name():
-    text = "def make():\n    return [\n        C(1),\n        C(2),\n    ]\n\nconfigs = make()\n\n@tune(configs, key=[])\ndef kernel():\n    pass\n"
+    made = "def make():\n    return [\n        C(1),\n        C(2),\n    ]\n\nconfigs = make()\n\n"
+    text = made + "@tune(configs, key=[])\ndef kernel():\n    pass\n"
     tuned = Spans(text).tuned(9)
     assert tuned.entries == (range(3, 4), range(4, 5))
     assert [line for line in range(1, 12) if tuned.holds(line)] == [1, 2, 3, 4, 5, 7, 9]
