@@ -196,7 +196,12 @@ def _tuned(value: TunedConfig, name: str) -> Any:
 def _kernel(run: Evaluation, value: Kernel, name: str) -> Any:
     if name in ("run", "warmup"):
         return Bound(value, name)
-    if name in ("fn", "kernel", "base_fn"):
+    if name == "fn":
+        inner = value.peeled + 1
+        if inner < len(value.node.decorator_list):
+            return Kernel(value.module, value.node, value.kind, value.scope, inner)
+        return Function(value.module, value.node, value.scope)
+    if name in ("kernel", "base_fn"):
         return value
     if name == "__name__":
         return value.name

@@ -9,13 +9,16 @@ from typing import Any
 
 from smem_lint.host.limits import Abandoned, Raised, TooMuch, Undecided
 from smem_lint.host.program import Program
-from smem_lint.host.values import UNKNOWN, Kernel, Scope, Symbol, TunedConfig, describe
+from smem_lint.host.values import UNKNOWN, Kernel, Possible, Scope, Symbol, TunedConfig, describe
 from smem_lint.source.modules import Definition, External, SourceModule, dotted_name
 
 
 @dataclass(slots=True)
 class Autotune:
-    """An autotune decorator. ``configs`` is None where the list is not known, for ``reason``; ``line`` is the decorator's."""
+    """An autotune decorator. ``configs`` is None where the list is not known, for ``reason``; ``line`` is the decorator's.
+
+    ``possible`` then holds what may be in it, where that much is known.
+    """
 
     kernel: Kernel
     line: int
@@ -25,6 +28,7 @@ class Autotune:
     keys: tuple[str, ...] = ()
     prune: ast.expr | None = None
     heuristics: dict[str, Any] = field(default_factory=dict)
+    possible: list[TunedConfig] | None = None
 
 
 def autotune_of(program: Program, kernel: Kernel) -> Autotune | None:
@@ -34,6 +38,15 @@ def autotune_of(program: Program, kernel: Kernel) -> Autotune | None:
         if call is not None:
             return _evaluate(program, kernel, call)
     return None
+
+
+def outermost(program: Program, kernel: Kernel) -> str:
+    """Triton's class for what a kernel's outermost decorator makes: ``Autotuner``, ``Heuristics`` or ``JITFunction``."""
+    decorator = kernel.node.decorator_list[kernel.peeled]
+    if autotune_call(program, kernel.module, decorator) is not None:
+        return "Autotuner"
+    heuristics = isinstance(decorator, ast.Call) and _is_named(program, kernel.module, decorator.func, "heuristics")
+    return "Heuristics" if heuristics else "JITFunction"
 
 
 def prunes_to_fit(program: Program, autotune: Autotune) -> bool:
@@ -104,6 +117,8 @@ def _evaluate(program: Program, kernel: Kernel, call: ast.Call) -> Autotune:
             found.configs = list(value) or [TunedConfig({})]
             return found
         value = unknown
+    elif isinstance(value, Possible) and all(isinstance(config, TunedConfig) for config in value.items):
+        found.possible = value.items if next(iter(_unknown_parts(value.items)), None) is None else None
     found.reason, found.reason_line = _why(value), getattr(value, "line", 0) or expression.lineno
     return found
 

@@ -73,7 +73,8 @@ def configs_of_launch(run: Evaluation, launch: Launch, profile: Profile, autotun
     assert isinstance(kernel, Kernel)
     facts = facts_of(kernel)
     bound = _bind(run, launch, kernel, facts)
-    entries: list[TunedConfig | None] = list(autotune.configs) if autotune is not None and autotune.configs is not None else [None]
+    listed = (autotune.configs if autotune.configs is not None else autotune.possible) if autotune is not None else None
+    entries: list[TunedConfig | None] = list(listed) if listed is not None else [None]
     shared = _Shared(run, launch, kernel, facts, profile, bound)
     made = [shared.config(entry, place, len(entries), autotune) for place, entry in enumerate(entries)]
     if autotune is not None and prunes_to_fit(run.program, autotune):
@@ -225,7 +226,7 @@ class _Shared:
             types=types,
             attrs=attrs,
             unresolved=tuple(missing),
-            when=tuple(dict.fromkeys((*self.path.when, *launch.when))),
+            when=tuple(dict.fromkeys((*self.path.when, *launch.when, *_kept(entry, autotune)))),
             guarded=launch.guarded,
             launch=f"{launch.module.file}:{launch.node.lineno}",
             tuned=tuned,
@@ -478,6 +479,12 @@ class _Shared:
         if isinstance(dtype, Symbol):
             self.path.values[dtype.text] = DType(wanted)
         return DType(wanted)
+
+
+def _kept(entry: TunedConfig | None, autotune: Autotune | None) -> tuple[str, ...]:
+    """What an entry of a list that is only possible rests on."""
+    unsure = entry is not None and autotune is not None and autotune.configs is None
+    return (f"the list of configs keeps it ({autotune.reason})",) if unsure and autotune is not None else ()
 
 
 def _owners(value: Any) -> Iterator[str]:

@@ -8,8 +8,9 @@ import string
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from smem_lint.host.limits import Raised, TooMuch
+from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.operators import binary, check_key, has_unknown
+from smem_lint.host.paths import Strict
 from smem_lint.host.platform import DeviceCapability
 from smem_lint.host.values import (
     UNKNOWN,
@@ -22,6 +23,7 @@ from smem_lint.host.values import (
     Kernel,
     Outside,
     Partial,
+    Possible,
     Rest,
     Scope,
     Symbol,
@@ -213,10 +215,22 @@ def _map(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Cal
 
 
 def _filter(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
-    values = items(run, args[1])
+    source = args[1]
+    values = source.items if isinstance(source, Possible) else items(run, source)
     if values is None:
         return Symbol("filter(…)", "what it runs over is not known")
-    return [value for value in values if run.path.truth(value if args[0] is None else run.call(args[0], (value,), {}, node, scope))]
+    kept: list[Any] = []
+    unsure = source.reason if isinstance(source, Possible) else ""
+    for value in values:
+        try:
+            if run.path.truth(value if args[0] is None else run.call(args[0], (value,), {}, node, scope)):
+                kept.append(value)
+        except Undecided as undecided:
+            if not isinstance(run.path, Strict):
+                raise
+            unsure = unsure or undecided.reason
+            kept.append(value)
+    return Possible("filter(…)", unsure, kept, node.lineno if node else 0) if unsure else kept
 
 
 _TYPES = {"int": int, "float": float, "str": str, "bool": bool, "list": list, "tuple": tuple, "dict": dict, "set": set}
@@ -238,8 +252,14 @@ def _isinstance(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: 
         return isinstance(value, Tensor)
     if name == "dtype":
         return isinstance(value, DType)
+    if isinstance(value, Kernel) and name in ("Autotuner", "Heuristics", "JITFunction"):
+        from smem_lint.host.autotune import outermost
+
+        return outermost(run.program, value) == name
     if isinstance(value, Instance) and isinstance(wanted, Class):
         return _is_subclass(value.cls, wanted)
+    if isinstance(value, Function):
+        return name in ("Callable", "FunctionType", "LambdaType")
     if isinstance(value, (int, str, float, list, dict, tuple, type(None), Tensor, Kernel, DType)):
         return False
     return UNKNOWN
@@ -272,6 +292,8 @@ def _getattr(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast
             return args[2]
         raise
     if value is UNKNOWN and len(args) > 2:
+        if isinstance(args[0], Function) and not args[1].startswith("_"):
+            return args[2]
         return Symbol(f"{describe(args[0])}.{args[1]}", "an attribute that may be missing")
     return value
 
@@ -323,6 +345,8 @@ def _collect(run: Evaluation, name: str, args: list[Any], kwargs: dict[str, Any]
             return Symbol("dict(…)", "a dict of what is not known")
         table.update(kwargs)
         return table
+    if name == "list" and len(args) == 1 and isinstance(args[0], Possible):
+        return args[0]
     columns = [items(run, argument) for argument in args]
     if any(column is None for column in columns):
         unknown = next(describe(argument) for argument, column in zip(args, columns, strict=True) if column is None)

@@ -6,9 +6,12 @@ import ast
 from collections.abc import Iterator
 
 from smem_lint.source.bindings import FunctionEntry
-from smem_lint.source.modules import Repository, SourceModule, jit_kind
+from smem_lint.source.modules import Definition, Repository, SourceModule, jit_kind
 
 _MAX_FILES = 24
+
+Decorated = tuple[SourceModule, FunctionEntry, FunctionEntry]
+"""A module, a function in it, and the decorator's own function."""
 
 
 class Callers:
@@ -18,6 +21,8 @@ class Callers:
         self.repository = repository
         self._names: dict[tuple[str, str, int], frozenset[str]] = {}
         self._found: dict[tuple[str, str], list[tuple[SourceModule, FunctionEntry]]] = {}
+        self._imported: dict[str, frozenset[str]] = {}
+        self._decorated: dict[tuple[str, str], list[Decorated]] = {}
 
     def of(self, module: SourceModule, entry: FunctionEntry) -> list[tuple[SourceModule, FunctionEntry]]:
         """Host functions that call a function, its own module's first."""
@@ -28,6 +33,58 @@ class Callers:
         if key not in self._found:
             self._found[key] = list(self._search(module, entry, name))
         return self._found[key]
+
+    def near(self, module: SourceModule, entry: FunctionEntry) -> list[tuple[SourceModule, FunctionEntry]]:
+        """Those of the callers of a method that lie in its module, in one that imports from it, or in one that it imports from.
+
+        Methods of other classes go by the same name: what has nothing to do with the module hardly calls this one.
+        """
+        if not entry.owners or not isinstance(entry.owners[-1], ast.ClassDef):
+            return self.of(module, entry)
+        return [(other, caller) for other, caller in self.of(module, entry)
+                if other.file == module.file or self._imports(other, module) or self._imports(module, other)]  # fmt: skip
+
+    def _imports(self, module: SourceModule, other: SourceModule) -> bool:
+        found = self._imported.get(module.file)
+        if found is None:
+            nodes = {id(one.node): one.node for bound in module.bindings.values() for one in bound if isinstance(one.node, ast.ImportFrom)}
+            sources = (self.repository.module_for_import(module, node.module, node.level) for node in nodes.values())
+            found = self._imported[module.file] = frozenset(source.file for source in sources if source is not None)
+        return other.file in found
+
+    def decorated(self, module: SourceModule, entry: FunctionEntry) -> list[Decorated]:
+        """Host functions that are replaced by a function, or by an object whose ``__call__``, this is: by a decorator that makes it.
+
+        What makes it is the function around it, or one that calls its class.
+        """
+        key = (module.file, entry.qualified_name)
+        if key not in self._decorated:
+            makers = [(module, self._outer(module, entry))] if _is_nested(entry) else []
+            if entry.node.name == "__call__" and entry.owners and isinstance(entry.owners[-1], ast.ClassDef):
+                makers = [(other, self._outer(other, maker)) for other, maker in self._search(module, entry, entry.owners[-1].name)]
+            unique = {id(maker.node): (other, maker) for other, maker in makers if not maker.owners}
+            self._decorated[key] = [found for _, maker in unique.values() for found in self._decorated_by(maker)]
+        return self._decorated[key]
+
+    def _outer(self, module: SourceModule, entry: FunctionEntry) -> FunctionEntry:
+        outer = next((owner for owner in entry.owners if isinstance(owner, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+        return entry if outer is None else next((one for one in module.functions if one.node is outer), entry)
+
+    def _decorated_by(self, maker: FunctionEntry) -> Iterator[Decorated]:
+        name = maker.node.name
+        for path in self.repository.python_files_that_call(name):
+            other = self.repository.module_at(path)
+            for function in other.functions if other is not None else ():
+                if other is None or not any(self._is(other, one, maker) for one in function.node.decorator_list):
+                    continue
+                if not jit_kind(function.node, other, self.repository):
+                    yield other, function, maker
+
+    def _is(self, module: SourceModule, decorator: ast.expr, maker: FunctionEntry) -> bool:
+        while isinstance(decorator, ast.Call):
+            decorator = decorator.func
+        meaning = self.repository.resolve_expression(module, decorator)
+        return isinstance(meaning, Definition) and meaning.node is maker.node
 
     def _search(self, module: SourceModule, entry: FunctionEntry, name: str) -> Iterator[tuple[SourceModule, FunctionEntry]]:
         paths = list(self.repository.python_files_that_call(name))
@@ -54,6 +111,10 @@ class Callers:
             return True
         bindings = other.bindings.get(name)
         return bindings is None or any(binding.kind == "import" for binding in bindings)
+
+
+def _is_nested(entry: FunctionEntry) -> bool:
+    return bool(entry.owners) and isinstance(entry.owners[-1], (ast.FunctionDef, ast.AsyncFunctionDef))
 
 
 def called_names(function: ast.AST) -> frozenset[str]:

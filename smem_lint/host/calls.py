@@ -23,6 +23,7 @@ from smem_lint.host.values import (
     GridLaunch,
     Instance,
     Kernel,
+    Native,
     Outside,
     Partial,
     Rest,
@@ -50,6 +51,8 @@ def call(run: Evaluation, function: Any, args: Sequence[Any], kwargs: Mapping[st
         return outside.call(run, function.dotted, list(args), dict(kwargs), node, scope)
     if isinstance(function, Partial):
         return call(run, function.function, (*function.args, *args), {**function.kwargs, **kwargs}, node, scope)
+    if isinstance(function, Native):
+        return function.call(run, args, kwargs)
     if isinstance(function, Class):
         return instantiate(run, function, args, kwargs)
     if isinstance(function, GridLaunch) and node is not None:

@@ -168,16 +168,22 @@ def _through_callers(program: Program, site: Site, profile: Profile, *, helper: 
     for _ in range(_CALLER_LEVELS):
         upper: list[Any] = []
         for module, entry, through in level:
-            for caller_module, caller in program.callers.of(module, entry)[:width]:
+            known = program.callers.near(module, entry) if helper else program.callers.of(module, entry)
+            callers: list[Any] = [(*caller, None) for caller in known[:width]]
+            callers += program.callers.decorated(module, entry)[: width * 2] if helper else []
+            for caller_module, caller, maker in callers:
                 if caller.node in through:
                     continue
                 if spent > budget:
                     return _marked(configs, f"more than {budget:,} steps through its callers")
-                found = follow(program, site, profile, caller, caller_module, through, limits=limits)
+                decorator = maker.node if maker is not None else None
+                chain = through if decorator is None else (*through, decorator)
+                found = follow(program, site, profile, caller, caller_module, chain, limits=limits, decorator=decorator)
                 spent += found.steps
                 configs.extend(found.configs)
                 cut = cut or found.cut
-                if found.unknown_kernel or any(_left_to_callers(config) for config in found.configs):
+                stands_in = helper and not found.kernels and program.callers.decorated(caller_module, caller)
+                if found.unknown_kernel or stands_in or any(_left_to_callers(config) for config in found.configs):
                     upper.append((caller_module, caller, (*through, caller.node)))
         if any(not config.unresolved for config in configs) or not upper:
             break

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from smem_lint.host.byte_guards import byte_tests, judge
 from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.operators import BINARY, binary, check_key, compare, conjunction, disjunction, either, negate
+from smem_lint.host.paths import Strict
 from smem_lint.host.values import (
     UNKNOWN,
     Class,
@@ -20,6 +21,7 @@ from smem_lint.host.values import (
     Instance,
     Kernel,
     Outside,
+    Possible,
     Rest,
     Scope,
     Spread,
@@ -422,13 +424,16 @@ def _joined_string(run: Evaluation, node: ast.JoinedStr, scope: Scope) -> Any:
 def _comprehension(run: Evaluation, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: Scope) -> Any:
     items: list[Any] = []
     inner = Scope(scope.module, scope)
+    unsure: list[str] = []
     try:
-        for _ in _generate(run, node.generators, inner):
+        for _ in _generate(run, node.generators, inner, unsure=unsure if not isinstance(node, ast.SetComp) else None):
             items.append(run.expr(node.elt, inner))
             if len(items) > run.path.limits.items:
                 raise TooMuch("a list too long")
     except _Uncountable as uncountable:
         return Symbol(f"[{ast.unparse(node.elt)[:40]} for …]", uncountable.reason, line=node.lineno)
+    if unsure:
+        return Possible(f"[{ast.unparse(node.elt)[:40]} for …]", unsure[0], items, node.lineno)
     return _hashed(items, node.lineno) if isinstance(node, ast.SetComp) else items
 
 
@@ -455,12 +460,20 @@ class _Uncountable(Exception):
         self.reason = reason
 
 
-def _generate(run: Evaluation, generators: list[ast.comprehension], scope: Scope, place: int = 0) -> Iterator[None]:
+def _generate(
+    run: Evaluation, generators: list[ast.comprehension], scope: Scope, place: int = 0, unsure: list[str] | None = None
+) -> Iterator[None]:
+    """Bind the targets to one combination after the other. With ``unsure``, what a condition that is not known may drop is kept where
+    nothing can be decided, and the reason goes there."""
     if place == len(generators):
         yield
         return
     generator = generators[place]
-    values = iterate(run, run.definite(run.expr(generator.iter, scope)))
+    source = run.definite(run.expr(generator.iter, scope))
+    if isinstance(source, Possible) and unsure is not None:
+        unsure.append(source.reason)
+        source = source.items
+    values = iterate(run, source)
     if values is None:
         raise _Uncountable(f"what it runs over is not known: {ast.unparse(generator.iter)[:60]}")
     for value in values:
@@ -468,13 +481,18 @@ def _generate(run: Evaluation, generators: list[ast.comprehension], scope: Scope
         assign(run, generator.target, value, scope)
         kept = True
         for test in generator.ifs:
-            condition = run.expr(test, scope)
-            known = truth_if_known(run, condition)
-            if not (run.path.truth(condition) if known is None else known):
-                kept = False
-                break
+            try:
+                condition = run.expr(test, scope)
+                known = truth_if_known(run, condition)
+                if not (run.path.truth(condition) if known is None else known):
+                    kept = False
+                    break
+            except Undecided as undecided:
+                if unsure is None or not isinstance(run.path, Strict):
+                    raise
+                unsure.append(undecided.reason)
         if kept:
-            yield from _generate(run, generators, scope, place + 1)
+            yield from _generate(run, generators, scope, place + 1, unsure)
 
 
 def iterate(run: Evaluation, value: Any) -> Iterator[Any] | None:

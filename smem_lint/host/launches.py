@@ -90,11 +90,12 @@ def _is_launch(node: ast.Call) -> bool:
 
 def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry | None = None, module: SourceModule | None = None,
            through: Sequence[ast.AST] = (), given: Mapping[str, Any] | None = None, limits: Limits | None = None,
-           domains: Mapping[str, tuple[int, ...]] | None = None) -> Found:  # fmt: skip
+           domains: Mapping[str, tuple[int, ...]] | None = None, decorator: ast.AST | None = None) -> Found:  # fmt: skip
     """Every path from the start of a function (the site's own, or a caller) to the site, as configs.
 
     ``through`` are functions between the start and the site; ``given`` fixes arguments, and local names that would be unknown;
-    ``domains`` are the values that sizes may have, by the texts of their symbols.
+    ``domains`` are the values that sizes may have, by the texts of their symbols; ``decorator`` is the function of a decorator that
+    the start is to be entered through.
     """
     limits = limits or program.limits
     found = Found()
@@ -123,7 +124,11 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
             context = _autograd_context(program, evaluation, where, start)
             if context is not None and arguments:
                 arguments[0] = context
-            evaluation.call_function(function, arguments, _named(evaluation, function))
+            if decorator is not None:
+                made = _decorated(evaluation, function, decorator)
+                evaluation.call(made, arguments, _named(evaluation, function, required=True), None, function.scope)
+            else:
+                evaluation.call_function(function, arguments, _named(evaluation, function))
         except _Reached:
             pass
         except Raised as raised:
@@ -237,6 +242,15 @@ def _start_value(program: Program, run: Evaluation, module: SourceModule, entry:
     return (value if isinstance(value, Function) else None), receiver
 
 
+def _decorated(run: Evaluation, function: Function, decorator: ast.AST) -> Any:
+    """What a decorator makes of a function, by the decorator's own function; the function itself where none does."""
+    for expression in reversed(function.node.decorator_list if not isinstance(function.node, ast.Lambda) else ()):
+        made = run.expr(expression.func if isinstance(expression, ast.Call) else expression, function.scope)
+        if isinstance(made, Function) and made.node is decorator:
+            return run.call(run.expr(expression, function.scope), (function,), {}, None, function.scope)
+    return function
+
+
 def _arguments(run: Evaluation, function: Function, receiver: Any) -> Sequence[Any]:
     """Arguments for a function that is entered from nowhere: symbols of its parameters' names."""
     parameters = function.node.args
@@ -285,9 +299,9 @@ def _argument(run: Evaluation, function: Function, name: str) -> Any:
     return Symbol(name, f"{name} is given by the caller", line=function.node.lineno)
 
 
-def _named(run: Evaluation, function: Function) -> dict[str, Any]:
-    """Keyword-only arguments that are given, and the rest, of which nothing is known."""
-    named = {one.arg: _argument(run, function, one.arg) for one in function.node.args.kwonlyargs if one.arg in run.given}
+def _named(run: Evaluation, function: Function, *, required: bool = False) -> dict[str, Any]:
+    """Keyword-only arguments that are given (all of them where they are ``required``), and the rest, of which nothing is known."""
+    named = {one.arg: _argument(run, function, one.arg) for one in function.node.args.kwonlyargs if required or one.arg in run.given}
     return named | ({"**": Rest()} if function.node.args.kwarg is not None else {})
 
 

@@ -14,6 +14,7 @@ from smem_lint.host import platform
 from smem_lint.host.builtin import items, pure
 from smem_lint.host.limits import Raised, TooMuch
 from smem_lint.host.operators import binary
+from smem_lint.host.signatures import signature
 from smem_lint.host.type_info import type_info
 from smem_lint.host.values import (
     UNKNOWN,
@@ -23,6 +24,7 @@ from smem_lint.host.values import (
     Kernel,
     Outside,
     Partial,
+    Record,
     Scope,
     Symbol,
     Tensor,
@@ -557,12 +559,7 @@ def _defaultdict(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node:
 
 
 def _current_target(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
-    return _Fields({"backend": "cuda", "arch": run.program.target.capability, "warp_size": 32})
-
-
-class _Fields:
-    def __init__(self, fields: dict[str, Any]) -> None:
-        self.fields = fields
+    return Record({"backend": "cuda", "arch": run.program.target.capability, "warp_size": 32})
 
 
 def _returns(value: Any) -> Callable[..., Any]:
@@ -583,6 +580,10 @@ def _deepcopy(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: as
 def _info(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
     dtype = run.path.concrete(args[0]) if args else UNKNOWN
     return (type_info(dtype) or UNKNOWN) if isinstance(dtype, DType) else UNKNOWN
+
+
+def _signature(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    return signature(run, run.definite(args[0])) if args else UNKNOWN
 
 
 def _capability(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
@@ -611,5 +612,6 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "torch.jit.is_scripting": _returns(False), "torch.jit.is_tracing": _returns(False),
     "triton.runtime.driver.active.get_device_interface": _returns(Outside("torch.cuda")),
     "torch.backends.mps.is_available": _returns(False),
+    "inspect.signature": _signature, "functools.update_wrapper": _identity,
     "torch.is_tensor": lambda run, args, kwargs, node, scope: isinstance(args[0], Tensor) or UNKNOWN,
 }  # fmt: skip

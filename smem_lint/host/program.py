@@ -115,6 +115,10 @@ class Program:
         if isinstance(value, Lazy):
             value = self._force(value)
             scope.names[name] = value
+        if isinstance(value, Symbol):
+            known = platform.function(self.target, name.lower())
+            if isinstance(known, bool):
+                value = scope.names[name] = known
         return value
 
     def module_scope(self, module: SourceModule) -> Scope:
@@ -438,7 +442,7 @@ class Program:
     def define_class(self, run: Evaluation, node: ast.ClassDef, scope: Scope) -> Class:
         """``class``: its attributes, and whether it is an enum or a record."""
         bases: list[Any] = []
-        for base in node.bases:
+        for base in (one.value if isinstance(one, ast.Subscript) else one for one in node.bases):
             value = run.expr(base, scope) if isinstance(base, (ast.Name, ast.Attribute)) else UNKNOWN
             if not (isinstance(value, Outside) and value.dotted in ("abc.ABC", "typing.Generic", "typing.Protocol", "object")):
                 bases.append(value)

@@ -91,6 +91,19 @@ class Symbol:
         return list(found.values())
 
 
+class Possible(Symbol):
+    """A list of which it is known what may be in it, in order, but not what is: some of it was kept on a condition that is not known.
+
+    To all that does not ask for ``items`` it is a value that is not known.
+    """
+
+    __slots__ = ("items",)
+
+    def __init__(self, text: str, reason: str, items: list[Any], line: int = 0) -> None:
+        super().__init__(text, reason, line=line)
+        self.items = items
+
+
 @dataclass(eq=False, slots=True)
 class Tensor:
     """A tensor: ``dtype`` is a ``DType`` or a symbol, ``shape`` a list of sizes or None where the rank is unknown.
@@ -123,12 +136,13 @@ class Function:
 
 @dataclass(eq=False, slots=True)
 class Kernel:
-    """A jit function; ``wrappers`` are the decorator expressions above it (autotune, heuristics, the project's own)."""
+    """A jit function with what its decorators make of it; ``peeled`` of them have been taken off, the outermost first (``kernel.fn``)."""
 
     module: SourceModule
     node: ast.FunctionDef
     kind: str
     scope: Scope
+    peeled: int = 0
 
     @property
     def name(self) -> str:
@@ -195,6 +209,20 @@ class Partial:
     function: Any
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
+
+
+@dataclass(eq=False, slots=True)
+class Native:
+    """A function of the interpreter's own, called with the run, the arguments and the keyword arguments."""
+
+    call: Callable[..., Any]
+
+
+@dataclass(eq=False, slots=True)
+class Record:
+    """An object outside the repository of which these attributes are known."""
+
+    fields: dict[str, Any]
 
 
 @dataclass(eq=False, slots=True)

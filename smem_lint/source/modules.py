@@ -209,7 +209,7 @@ class Repository:
         return held if held is not None else read(file, path)
 
     def python_files_that_call(self, name: str) -> tuple[Path, ...]:
-        """The Python files under the roots in whose text a function of this name is called, or handed to a call.
+        """The Python files under the roots in whose text a function of this name is called, handed to a call, or decorates.
 
         The files are read once, up to 160 MB, and searched once for each name.
         """
@@ -218,7 +218,7 @@ class Repository:
             if self._sources is None:
                 self._sources = list(self._read_all())
             plain, word = name.encode(), re.escape(name.encode())
-            pattern = re.compile(rb"\b" + word + rb"\s*\(|[(,]\s*" + word + rb"\s*[,)]")
+            pattern = re.compile(rb"\b" + word + rb"\s*\(|[(,]\s*" + word + rb"\s*[,)]|@(?:\w+\.)*" + word + rb"\b")
             found = tuple(path for path, source in self._sources if plain in source and pattern.search(source))
             self._calling[name] = found
         return found
