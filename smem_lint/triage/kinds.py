@@ -71,7 +71,7 @@ _DISPATCH = (
     r"(?:not supported|unsupported)\b.{0,40}\b(?:GPU|CUDA|device|compute) architecture",
     r"(?:only|requires?|needs?|supported)\b.{0,60}\b(?:compute capabilit|(?:Ampere|Hopper|Blackwell|Turing|Ada)\b)",
     r"(?:only|requires?|needs?|supported)\b.{0,60}\b(?:[Ss][Mm]_?\d{2,3}\b|GPU with)",
-    r"[Mm]inimum capability", r"compute capability (?:less|lower|of at least|>=|at least|[\d.]+ is not)",
+    r"Min(?:imum)? capability", r"compute capability (?:less|lower|of at least|>=|at least|[\d.]+ is not)",
     r"No (?:valid|suitable|compatible|supported|available) (?:\w+ ){0,3}(?:kernel|tactic|attention backend|backend|cutlass|algo)\w*",
     r"No (?:valid|suitable|compatible|supported|available) (?:triton config|implementation|execution plan)", r"unable to find an engine",
     r"Invalid configuration ?: ?(?:NUM_|num_)", r"[Ff]ailed to dispatch", r"does not support \.target",
@@ -100,7 +100,7 @@ _DISPATCH = (
     r"Missing kernel for", r"unknown (?:kernel|tactic)", r"CUDA error: (?:operation|feature) not supported",
 )  # fmt: skip
 _CLASSES = tuple(
-    (name, re.compile("|".join(patterns)))
+    (name, re.compile("|".join(patterns), re.IGNORECASE))
     for name, patterns in (
         ("shared_memory", _SHARED),
         ("stream_capture", _CAPTURE),
@@ -112,7 +112,7 @@ _CLASSES = tuple(
 )
 _CPU = re.compile("|".join((
     r"DefaultCPUAllocator", r"can't allocate memory", r"Cannot allocate memory", r"std::bad_alloc", r"host memory", r"pinned memory",
-    r"oom-kill", r"CPU out of memory", r"Out of memory: Killed", r"oom_reaper",
+    r"oom[-_]kill", r"slurmstepd", r"srun: error", r"CPU out of memory", r"Out of memory: Killed", r"oom_reaper",
 )))  # fmt: skip
 _INPUT = re.compile("|".join((
     r"maximum context length", r"prompt is too long", r"decoder prompt", r"longer than the maximum model length", r"HTTPException",

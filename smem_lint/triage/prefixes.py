@@ -30,6 +30,11 @@ _TIME = r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d
 _WRITERS = "EngineCore|APIServer|ApiServer|Worker|VllmWorker|RayWorker|Ray|DPCoordinator|ServeReplica|Engine|pid=|rank"
 _PROCESS = re.compile(rf"\s*(?:\((?P<named>(?:{_WRITERS})[^()]{{0,80}})\) ?|\[(?P<rank>(?:rank|default|dp|tp)_?\d+)\]: ?)")
 _CRI = re.compile(rf"{_TIME} (?:stdout|stderr) [FP] ")
+_POD = re.compile(r"\[pod/[\w.-]{1,120}/[\w.-]{1,120}\] ")  # kubectl logs --prefix
+_STERN = re.compile(
+    r"(?=[\w.-]{0,120}\d)[a-z0-9][a-z0-9.-]{0,120}-[a-z0-9]{1,10} [a-z0-9][a-z0-9-]{0,60} "
+    rf"(?=[(\[]|  |{_LEVEL.replace('?P<level>', '?:')}|Traceback|[\w.]+(?:Error|Exception|OutOfResources)\b|$)"
+)
 _COMPOSE = re.compile(r"[\w./-]{1,60}\s+\| ")
 _SYSLOG = re.compile(rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|{_TIME}) [\w.-]+ [\w./@-]+(?:\[\d+\]|(?<=kernel)): ")
 _STAMP = re.compile(rf"\[?{_TIME}\]?:? (?=[(\[{{]|{_LEVEL.replace('?P<level>', '?:')}|Traceback|  |\w)")
@@ -39,6 +44,7 @@ _LOGGERS = (
     re.compile(rf"{_LEVEL} \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[(?P<source>[^\]\s]+)\]|(?P<source2>[\w.]+:\d+\])) ?"),  # vLLM
     _SGLANG,
     re.compile(r"(?P<glog>[IWEF])(?:\d{4}|\d{8}) \d\d:\d\d:\d\d\.\d+ +\d+ (?P<source>[\w./-]+:\d+)\](?: \[[^\]]*\])* ?"),  # torch
+    re.compile(r"\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT-LLM\](?: \[RANK \d+\])? \[(?P<glog>[IWEFVD])\] ?"),  # TensorRT-LLM
     re.compile(rf"{_LEVEL}:(?P<source>[\w.]+):(?=\S) ?"),  # logging.basicConfig
     re.compile(rf"{_LEVEL}:?\s{{1,8}}(?=\S)"),  # uvicorn
     re.compile(rf"(?:{_TIME} )?\| {_LEVEL}\s+\| (?P<source>\S+) - "),  # loguru
@@ -90,6 +96,11 @@ def _wrapper(text: str) -> int:
     head = text[:140]
     if not (head[:1].isalnum() or head[:1] in ("[", "_")):
         return 0
+    if head.startswith("[pod/"):
+        named = _POD.match(text[:280])
+        return named.end() if named else 0
+    if head[:1].islower() and "-" in head and (stern := _STERN.match(text[:280])):
+        return stern.end()
     dated = head[:1].isdigit() or head[:1] == "["
     matched = (dated and (_CRI.match(head) or _PIPED.match(head))) or (" | " in head and _COMPOSE.match(head))
     if not matched and ": " in head and (dated or head[6:7].isdigit() or head[5:6].isdigit()):

@@ -25,9 +25,10 @@ _FATAL = re.compile("|".join((
     r"Fatal Python error", r"Segmentation fault", r"Bus error", r"!+ Segfault", r"ptxas (?:fatal|error|\S+, line)", r"Triton Error",
     r"future: <Task .{0,400}exception=", r".{0,120}Out of memory: Killed", r"Error in function '", r"\[TensorRT-LLM\]\[ERROR\]",
     r"NVRM: Xid", r"panicked at",
-    r".{0,200}Assertion .{0,300}failed", r".{0,200}NCCL WARN .{0,80}(?:shared memory|posix_fallocate|Cuda failure)",
+    r".{0,200}Assertion .{0,300}failed", r".{0,200}NCCL WARN .{0,80}(?:shared memory|/dev/shm|posix_fallocate|Cuda failure)",
     r".{0,80}out of resource: ", r"RuntimeError:", r"Exception: ", r"Floating point exception", r"Illegal instruction", r"=+ Invalid __",
-    r"nvcc fatal", r"Failed: Cuda error", r"[\w./-]{1,80}: error: ", r".{0,60}: command not found", r"docker: Error response",
+    r"nvcc fatal", r".{0,160}cudaMalloc failed", r"Unexpected bus error encountered",
+    r"Failed: Cuda error", r"[\w./-]{1,80}: error: ", r".{0,60}: command not found", r"docker: Error response",
 )))  # fmt: skip
 _TROUBLE = re.compile(r"(?i)fail|error|exception|could ?n.t|could not|unable|cannot|can't|invalid|not found")
 _HOST_MEMORY = re.compile(r"multiprocessing[/\\](?:shared_memory|synchronize)\.py")
@@ -122,7 +123,7 @@ class _Scan:
             trace.open = None
             if trace.chain is None and signs.is_capture_echo(text):
                 self.verdict.doubt(self._failure(trace, told, "stream_capture"))
-            self._echo(told, text)
+            self._echo(told, text, trace)
             return
         kind = kinds.kind_of(text)
         if kind == "other" and kinds.is_input(text):
@@ -137,6 +138,8 @@ class _Scan:
 
     def _message(self, trace: Trace, told: Entry) -> bool:
         """A further line of an exception's message, or an error that no traceback led to."""
+        if told.text.startswith("E   "):  # pytest
+            told = told._replace(text=told.text[4:])
         text = told.text
         if "choice" in text and signs.is_discarded(text):
             self.verdict.retract(told.process, told.number - 4)
@@ -153,6 +156,8 @@ class _Scan:
                     describe(trace.open)
                     self._reconsider(trace, trace.open)
                 return True
+        if trace.loosely(text):
+            return True
         if told.level in MILD or not signs.may_be_bad(text):
             return False
         text = _LEADING.sub("", text)
@@ -167,12 +172,12 @@ class _Scan:
     def _free(self, trace: Trace, told: Entry) -> None:
         """An exception's line on its own: as if a traceback had been cut off."""
         trace.chain, trace.noise, trace.soft, trace.level = None, self._noise(told), self._warned(told), told.level
-        trace.frames.clear()
-        trace.functions = set()
+        trace.take_loose()
         self._raised(trace, told)
 
     def _fatal(self, trace: Trace, told: Entry) -> None:
-        failure = self._failure(None, told, kinds.kind_of(told.text))
+        trace.take_loose()
+        failure = self._failure(trace, told, kinds.kind_of(told.text))
         trace.chain, trace.open, trace.more, trace.soft = failure, failure, _MORE, self._warned(told)
         self.verdict.offer(failure, trace.soft)
 
@@ -200,11 +205,11 @@ class _Scan:
             self.verdict.came_further(told.process)
         self.progress.see(text)
 
-    def _echo(self, told: Entry, text: str) -> None:
+    def _echo(self, told: Entry, text: str, trace: Trace | None = None) -> None:
         if not signs.is_echo(text):
             return
         doom = signs.is_doom(text)
-        self.verdict.echoed(self._failure(None, told, kinds.kind_of(text)), doom)
+        self.verdict.echoed(self._failure(trace, told, kinds.kind_of(text)), doom)
         if not self.verdict.stopping:
             self.echo_count += 1
             if len(self.echoes) < _ECHOES:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from smem_lint.triage.report import Frame
 
+_CAPTURING = {"capture_model", "_capture_cudagraphs", "_capture_cudagraph", "init_device_graphs", "init_cuda_graphs"}
+_MEASURING = {"determine_available_memory", "determine_num_available_blocks", "profile_run", "profile_cudagraph_memory"}
 _CAPTURE = {
     "capture_model", "_capture_cudagraphs", "_capture_cudagraph", "init_cuda_graphs", "init_device_graphs", "capture_one_batch_size",
     "_capture_graph", "capture_graph", "_warmup_and_capture", "capture_piecewise", "init_piecewise_cuda_graphs", "capture_one_stream",
@@ -18,6 +20,7 @@ _PROFILE = {
     "profile_max_num_token", "init_memory_pool", "initialize_cache", "initialize_from_config", "_initialize_cache",
     "profile_cudagraph_memory",
     "raise_if_cache_size_invalid", "_profile_available_bytes", "_allocate_kv_cache", "_allocate_gpu_memory", "profile_num_available_blocks",
+    "init_kv_cache", "warmup",
 }  # fmt: skip
 _LOAD = {
     "load_model", "init_device", "load_weights", "_load_model", "init_torch_distributed", "initialize_model", "create_engine_config",
@@ -35,7 +38,8 @@ _BUSY = frozenset({"run_busy_loop", "execute_model", "run_batch"})
 _WORDS = (
     ("request", (
         "Application startup complete", r"init engine \(profile", "Avg prompt throughput", "fired up and ready", "Uvicorn running",
-        "Supported_tasks", "Processed prompts", '" 200',
+        "Supported_tasks", "Processed prompts", '" 200', "server is listening",
+        "EngineCore encountered a fatal error",
     )),
     ("capture", (
         "Graph capturing finished", r"Capturing (?:CUDA|cuda|batches)", r"Capture (?:cuda|CUDA) graph begin", "Capturing the model",
@@ -44,11 +48,12 @@ _WORDS = (
     ("load", ("# GPU blocks:", "GPU KV cache size:", "Maximum concurrency for")),
     ("profile", (
         "Model loading took", "Loading model weights took", "Load weight end", "Memory profiling", "KV cache memory", "profile run",
-        r"Using cache directory:.{0,200}torch_compile",
+        r"Using cache directory:.{0,200}torch_compile", "Warming up model",
     )),
     ("load", (
         "API server version", r"Initializing a V\d", "non-default args", "Starting to load", "Load weight begin",
         r"Loading (?:model|weights|safetensors)", "server_args=", "Init torch distributed",
+        r"^(?:llama_model_load|load_tensors)", r"^\[TM\]\[", r"\[TRT-LLM\]", "text_generation_launcher: Args",
     )),
 )  # fmt: skip
 _MARKS = tuple((stage, re.compile("|".join(words))) for stage, words in _WORDS)
@@ -70,6 +75,8 @@ class Progress:
 
 def stage_of(frames: Sequence[Frame], functions: frozenset[str], progress: str) -> str:
     """``load``, ``profile``, ``capture``, ``request``, or ``other`` where the log is not a server's."""
+    if functions & _CAPTURING and not functions & _MEASURING:  # also where the cache's set-up has called for it
+        return "capture"
     if functions & _PROFILE:
         return "profile"
     if functions & _CAPTURE:

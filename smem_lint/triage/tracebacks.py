@@ -12,6 +12,9 @@ TRACEBACK = "Traceback (most recent call last)"
 _FRAME = re.compile(r'\s*(?:\| )?\s*File "([^"]{1,500})", line (\d{1,9})(?:, in (.{1,200}))?')
 _EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?=:(?: |$)|$)")
 _NAMED = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|OutOfResources|Interrupt|Failure|Exit)(?=:(?: |$)|$|\(')")
+_LOOSE = re.compile(r"(?:File )?([^\s:]?[^:\n]{0,300}\.py):(\d{1,9})(?:: in |, in )(.{1,200})$")  # pytest, IPython
+_CONTEXT = re.compile(r"\s+\d{1,9} ")
+_ARROW = re.compile(r"-{2,6}> \d{1,9} (.*)")
 _CHAIN = re.compile(r"The above exception was the direct cause|During handling of the above exception")
 _LAUNCH = re.compile(r"(?<![\w.])((?:\w+\.)*\w+)\[[^\]]")
 _TRITON = re.compile(r"[/\\]triton[/\\](?:runtime|compiler|backends|testing|_utils)")
@@ -33,6 +36,8 @@ class Trace:
     code: bool = False
     frames: deque[Frame] = field(default_factory=lambda: deque(maxlen=80))
     functions: set[str] = field(default_factory=set)
+    loose: deque[Frame] = field(default_factory=lambda: deque(maxlen=80))
+    arrow: bool = False
     chain: Failure | None = None
     open: Failure | None = None
     more: int = 0
@@ -43,6 +48,30 @@ class Trace:
             self.functions = set()
         self.inside, self.chained, self.code, self.level, self.open = True, False, False, level, None
         self.frames.clear()
+        self.loose.clear()
+
+    def loosely(self, text: str) -> bool:
+        """Take a frame, or its line of code, as pytest and IPython print them: without the words around them."""
+        matched = _LOOSE.match(text) if ".py:" in text else None
+        if matched:
+            self.loose.append(Frame(matched[1].strip(), int(matched[2]), matched[3].partition("(")[0]))
+            self.arrow = True
+            return True
+        pointed = _ARROW.match(text) if text.startswith("--") else None
+        code = pointed[1] if pointed else text if text.startswith("    ") and not _CONTEXT.match(text) else ""
+        if not (self.arrow and self.loose and code):
+            return False
+        last = self.loose[-1]
+        self.loose[-1] = Frame(last.file, last.line, last.function, code.strip()[:300])
+        self.arrow = False
+        return True
+
+    def take_loose(self) -> None:
+        """What stands before an exception that ends no traceback: the frames of another kind, if any."""
+        self.frames.clear()
+        self.frames.extend(self.loose)
+        self.functions = {frame.function.rpartition(".")[2] for frame in self.loose}
+        self.loose.clear()
 
     def frame(self, text: str) -> bool:
         """Take a line of a traceback's body; False where the line is not one."""
