@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from smem_lint.host.autotune import autotune_of
+from smem_lint.host.autotune import applied_in, autotune_of
 from smem_lint.host.program import Program
 from smem_lint.host.values import Kernel, TunedConfig
 from smem_lint.source.modules import Repository
@@ -34,13 +34,16 @@ def compare(program: Program, row: dict[str, Any]) -> tuple[str, str]:
     nodes = [e.node for e in entries if e.node.decorator_list and e.node.decorator_list[0].lineno == row["line"]]
     if module is None or not nodes:
         return "unresolved", "the kernel is not found"
-    found = autotune_of(program, Kernel(module, nodes[0], "jit", program.module_scope(module)))
-    if found is None or found.configs is None:
-        return "unresolved", found.reason if found is not None else "no autotune decorator is seen"
-    ours = [record(config) for config in found.configs]
-    if ours == row["configs"] and list(found.keys) == row["keys"]:
-        return "equal", ""
-    return "wrong", f"{len(ours)} configs, expected {len(row['configs'])}"
+    kernels = [Kernel(module, nodes[0], "jit", program.module_scope(module))]
+    kernels += [kernel for kernel in applied_in(program, module) if kernel.node is nodes[0]]
+    lists = [one for kernel in kernels if (one := autotune_of(program, kernel)) is not None]
+    known = [one for one in lists if one.configs is not None]
+    if not known:
+        return "unresolved", lists[0].reason if lists else "no autotune decorator is seen"
+    for one in known:
+        if [record(config) for config in one.configs or ()] == row["configs"] and list(one.keys) == row["keys"]:
+            return "equal", ""
+    return "wrong", f"{len(known[0].configs or ())} configs, expected {len(row['configs'])}"
 
 
 def main(truth: Path, roots: Path) -> int:

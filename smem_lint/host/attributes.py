@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from smem_lint.host import outside, platform
+from smem_lint.host import outside, paths_on_disk, platform
 from smem_lint.host.limits import Raised
 from smem_lint.host.operators import either
+from smem_lint.host.paths_on_disk import FilePath
 from smem_lint.host.type_info import TypeInfo
 from smem_lint.host.values import (
     UNKNOWN,
@@ -79,6 +80,10 @@ def attribute(run: Evaluation, value: Any, name: str, line: int) -> Any:
             return value
         raise Raised("AttributeError")
     if value is None:
+        raise Raised("AttributeError")
+    if isinstance(value, FilePath):
+        return paths_on_disk.attribute(run, value, name)
+    if isinstance(value, platform.Properties) and name not in platform.PROPERTIES:
         raise Raised("AttributeError")
     fields = getattr(value, "fields", None)
     if isinstance(fields, dict):

@@ -32,12 +32,26 @@ class Autotune:
 
 
 def autotune_of(program: Program, kernel: Kernel) -> Autotune | None:
-    """The kernel's autotune decorator, evaluated; None where it has none."""
-    for decorator in kernel.node.decorator_list:
-        call = autotune_call(program, kernel.module, decorator)
+    """The kernel's autotune decorator, or the call of one on the kernel, evaluated; None where it has none."""
+    for expression, scope in (*kernel.applied, *((decorator, kernel.scope) for decorator in kernel.node.decorator_list)):
+        call = autotune_call(program, scope.module, expression)
         if call is not None:
-            return _evaluate(program, kernel, call)
+            return _evaluate(program, kernel, call, scope)
     return None
+
+
+def applied_in(program: Program, module: SourceModule) -> Iterator[Kernel]:
+    """The kernels that a module makes by calling ``triton.autotune(…)`` on one at its top level, each under a name."""
+    for name, bindings in module.bindings.items():
+        value = bindings[0].value
+        if len(bindings) == 1 and isinstance(value, ast.Call) and any(_applies(program, module, node) for node in ast.walk(value)):
+            kernel = program.module_value(module, name)
+            if isinstance(kernel, Kernel) and kernel.applied:
+                yield kernel
+
+
+def _applies(program: Program, module: SourceModule, node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and autotune_call(program, module, node.func) is not None
 
 
 def outermost(program: Program, kernel: Kernel) -> str:
@@ -62,9 +76,9 @@ def prunes_to_fit(program: Program, autotune: Autotune) -> bool:
 def heuristics_of(program: Program, kernel: Kernel) -> dict[str, Any]:
     """``triton.heuristics`` by constexpr name: functions of the launch's arguments."""
     table: dict[str, Any] = {}
-    for decorator in reversed(kernel.node.decorator_list):
-        if isinstance(decorator, ast.Call) and decorator.args and _is_named(program, kernel.module, decorator.func, "heuristics"):
-            found = _try(program, decorator.args[0], kernel.scope)
+    for call, scope in reversed((*kernel.applied, *((decorator, kernel.scope) for decorator in kernel.node.decorator_list))):
+        if isinstance(call, ast.Call) and (call.args or call.keywords) and _is_named(program, scope.module, call.func, "heuristics"):
+            found = _try(program, call.args[0] if call.args else call.keywords[0].value, scope)
             if isinstance(found, dict):
                 table.update(found)
     return table
@@ -100,17 +114,17 @@ def _arguments(call: ast.Call) -> dict[str, ast.expr]:
     return found
 
 
-def _evaluate(program: Program, kernel: Kernel, call: ast.Call) -> Autotune:
+def _evaluate(program: Program, kernel: Kernel, call: ast.Call, scope: Scope) -> Autotune:
     arguments = _arguments(call)
     found = Autotune(kernel, call.lineno, prune=arguments.get("prune_configs_by"))
-    keys = _try(program, arguments["key"], kernel.scope) if "key" in arguments else []
+    keys = _try(program, arguments["key"], scope) if "key" in arguments else []
     if isinstance(keys, (list, tuple)) and all(isinstance(key, str) for key in keys):
         found.keys = tuple(keys)
     if "configs" not in arguments:
         found.reason, found.reason_line = "the decorator's configs are not given by name", call.lineno
         return found
     expression = arguments["configs"]
-    value = _try(program, expression, kernel.scope)
+    value = _try(program, expression, scope)
     if isinstance(value, (list, tuple)) and all(isinstance(config, TunedConfig) for config in value):
         unknown = next(iter(_unknown_parts(value)), None)
         if unknown is None:

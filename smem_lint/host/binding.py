@@ -25,6 +25,7 @@ from smem_lint.host.outside import bits
 from smem_lint.host.profile import Profile
 from smem_lint.host.values import (
     UNKNOWN,
+    Assumed,
     DType,
     EnumMember,
     Function,
@@ -184,7 +185,8 @@ class _Shared:
     def config(self, entry: TunedConfig | None, index: int, of: int, autotune: Autotune | None) -> Config:
         launch, kernel, facts = self.launch, self.kernel, self.facts
         values = dict(self.bound.values)
-        options = {name: value for name, value in self.bound.options.items() if value is not None}
+        given = self.bound.options.items()
+        options = {name: int(value) if type(value) is Assumed else value for name, value in given if value is not None}
         tuned: dict[str, Any] = {}
         missing = list(self.bound.missing)
         if entry is not None:
@@ -236,6 +238,8 @@ class _Shared:
 
     def _assumed(self, constexprs: dict[str, Any], values: dict[str, Any]) -> tuple[str, ...]:
         self._open.update(name for name in constexprs if name in values and self._rests_on_sizes(values[name]))
+        self._open.update(name for name, value in constexprs.items() if type(value) is Assumed)
+        constexprs.update({name: int(value) for name, value in constexprs.items() if type(value) is Assumed})
         return tuple(name for name in constexprs if name in self._open)
 
     def _rests_on_sizes(self, value: Any) -> bool:
@@ -271,7 +275,7 @@ class _Shared:
             if isinstance(value, (Symbol, Tensor)) or value is UNKNOWN or isinstance(value, (Instance, Outside)):
                 missing.append(Missing(name, _reason(value), getattr(value, "line", 0) or self.launch.node.lineno))
             else:
-                constexprs[name] = json_value(value.value if isinstance(value, EnumMember) else value)
+                constexprs[name] = value if type(value) is Assumed else json_value(value.value if isinstance(value, EnumMember) else value)
             return
         self._runtime(name, value, constexprs, types, attrs)
 

@@ -8,12 +8,14 @@ import string
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from smem_lint.host import data_files, dynamic
 from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.operators import binary, check_key, has_unknown
 from smem_lint.host.paths import Strict
-from smem_lint.host.platform import DeviceCapability
+from smem_lint.host.platform import PROPERTIES, DeviceCapability, Properties
 from smem_lint.host.values import (
     UNKNOWN,
+    Assumed,
     Bound,
     Builtin,
     Class,
@@ -29,9 +31,11 @@ from smem_lint.host.values import (
     Symbol,
     Tensor,
     TunedConfig,
+    assumed,
     describe,
     words,
 )
+from smem_lint.source.modules import SourceModule
 
 if TYPE_CHECKING:
     from smem_lint.host.evaluation import Evaluation
@@ -41,7 +45,7 @@ NAMES = words(
     "isinstance issubclass hasattr getattr setattr print round divmod pow reversed iter next type callable id repr hash super "
     "property staticmethod classmethod object slice vars format chr ord bytes Exception ValueError TypeError RuntimeError "
     "KeyError NotImplementedError ImportError AssertionError AttributeError IndexError OSError BaseException complex open "
-    "locals globals NotImplemented Ellipsis"
+    "locals globals NotImplemented Ellipsis compile exec"
 )
 
 _PURE: dict[str, Callable[..., Any]] = {
@@ -58,6 +62,10 @@ def call(run: Evaluation, name: str, args: list[Any], kwargs: dict[str, Any], no
         return handler(run, args, kwargs, node, scope)
     if name in _PURE:
         return pure(run, name, _PURE[name], args, node)
+    if name == "open":
+        return data_files.opened(run, args, kwargs, node)
+    if name in ("compile", "exec", "globals"):
+        return dynamic.call(run, name, args, scope)
     if name in ("list", "tuple", "set", "frozenset", "dict", "sorted", "reversed", "enumerate", "zip", "iter"):
         return _collect(run, name, args, kwargs, node, scope)
     return Symbol(f"{name}({', '.join(describe(a)[:24] for a in args[:3])})", f"the result of {name}()", line=node.lineno if node else 0)
@@ -84,11 +92,12 @@ def pure(run: Evaluation, name: str, function: Callable[..., Any], args: list[An
     if any(isinstance(argument, int) and argument.bit_length() > run.path.limits.integer_bits for argument in args):
         raise TooMuch("an integer too large")
     try:
-        return function(*args)
+        made = function(*args)
+        return assumed(made) if any(type(argument) is Assumed for argument in args) else made
     except (ArithmeticError, ValueError) as error:
         raise Raised("ZeroDivisionError" if isinstance(error, ZeroDivisionError) else "ValueError") from None
     except TypeError:
-        if any(isinstance(argument, (DType, TunedConfig)) for argument in args):
+        if any(isinstance(argument, (DType, TunedConfig)) for argument in args) or has_unknown(args):
             return UNKNOWN
         raise Raised("TypeError") from None
 
@@ -276,7 +285,13 @@ def _hasattr(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast
 
         return exists(value.dotted, name)
     if isinstance(value, Instance) and isinstance(name, str):
-        return True if name in value.attributes or value.cls.find(name) is not UNKNOWN else UNKNOWN
+        if name in value.attributes or value.cls.find(name) is not UNKNOWN:
+            return True
+        return UNKNOWN if value.symbolic or value.cls.opaque or value.cls.find("__getattr__") is not UNKNOWN else False
+    if isinstance(value, Properties) and isinstance(name, str):
+        return name in PROPERTIES
+    if isinstance(value, SourceModule) and isinstance(name, str):
+        return True if name in value.bindings else UNKNOWN if value.bindings.keys() & {"*", "__getattr__"} else False
     if isinstance(value, (Tensor, TunedConfig)) and isinstance(name, str):
         return name in ("shape", "dtype", "stride", "kwargs", "num_warps", "num_stages", "data_ptr", "contiguous", "device") or UNKNOWN
     return Symbol(f"hasattr({describe(value)}, {describe(name)})", "an attribute that may be missing")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from smem_lint.host.values import DType
+from smem_lint.host.values import Assumed, DType
 from smem_lint.specialization import DEFAULT_NUM_STAGES, DEFAULT_NUM_WARPS, Specialization
 
 Origin = Literal["autotune", "launch", "tuned-json"]
@@ -146,9 +146,9 @@ def json_value(value: Any) -> Any:
     if isinstance(value, DType):
         return {"dtype": short_name(value)}
     if isinstance(value, (bool, int, str, type(None))):
-        return value
+        return int(value) if type(value) is Assumed else value
     if isinstance(value, float):
         return value if value == value and abs(value) != float("inf") else {"repr": repr(value)}
     if isinstance(value, (tuple, list)) and all(isinstance(item, (bool, int, float, str, type(None))) for item in value):
-        return list(value)
+        return [int(item) if type(item) is Assumed else item for item in value]
     return {"repr": repr(value)[:80]}

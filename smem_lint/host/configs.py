@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from smem_lint.garbage import GarbageKept
-from smem_lint.host.autotune import autotune_call
+from smem_lint.host.autotune import applied_in, autotune_call
 from smem_lint.host.config import Config, Missing, json_value
 from smem_lint.host.launches import Found, Site, autotune_for, follow, kernel_of, key_of, launch_sites, unreached
 from smem_lint.host.limits import Limits
@@ -18,7 +18,7 @@ from smem_lint.host.profile import Profile, load
 from smem_lint.host.program import Program
 from smem_lint.host.tuned import TunedConfigs
 from smem_lint.host.tuned_launches import is_mapped
-from smem_lint.host.values import Kernel, Scope
+from smem_lint.host.values import Kernel, Scope, assumed
 from smem_lint.source.bindings import FunctionEntry
 from smem_lint.source.comments import assumptions
 from smem_lint.source.modules import Repository, SourceModule, jit_kind
@@ -125,6 +125,8 @@ def configs_of_site(program: Program, site: Site, profile: Profile) -> list[Conf
     if kernel_of(program, site) is None and not _looks_like_one(site):
         return []
     found = follow(program, site, profile)
+    if not (found.configs or found.kernels or found.unknown_kernel or found.cut) and site.function is not None:
+        found = follow(program, site, profile, any_layout=True)
     if found.kernels and not found.configs:
         return []
     configs = _configs_of(program, site, profile, found)
@@ -195,7 +197,8 @@ def _with_sizes_of(program: Program, site: Site, profile: Profile, found: Found,
     """The site's own configs once more, with the sizes that callers are known to give in place of any."""
     sizes: dict[str, set[int]] = {}
     for name, text in {pair for config in found.configs for pair in config.tried}:
-        values = {config.constexprs[name] for config in known if isinstance(config.constexprs.get(name), int)}
+        values = {assumed(config.constexprs[name]) if name in config.assumed else config.constexprs[name]
+                  for config in known if isinstance(config.constexprs.get(name), int)}  # fmt: skip
         if values:
             sizes.setdefault(text, set()).update(values)
     domains = {text: tuple(sorted(values)) for text, values in sizes.items() if len(values) <= _SIZE_VALUES}
@@ -253,17 +256,23 @@ def _lists(program: Program, module: SourceModule) -> Iterator[Config]:
         if not any(autotune_call(program, module, decorator) for decorator in entry.node.decorator_list):
             continue
         yield from list_configs(program, module, entry)
+    for kernel in applied_in(program, module):
+        yield from _entries(program, module, kernel)
 
 
 def list_configs(program: Program, module: SourceModule, entry: FunctionEntry) -> Iterator[Config]:
     """The entries of one kernel's autotune list, without a launch."""
     assert isinstance(entry.node, ast.FunctionDef)
-    kernel = Kernel(module, entry.node, "jit", Scope(module) if not entry.owners else Scope(module, program.module_scope(module)))
+    scope = Scope(module) if not entry.owners else Scope(module, program.module_scope(module))
+    return _entries(program, module, Kernel(module, entry.node, "jit", scope))
+
+
+def _entries(program: Program, module: SourceModule, kernel: Kernel) -> Iterator[Config]:
     found = autotune_for(program, kernel)
     if found is None:
         return
-    common = {"file": module.file, "line": found.line, "column": 1, "kernel": kernel.name, "kernel_file": module.file,
-              "kernel_line": entry.node.lineno, "origin": "autotune"}  # fmt: skip
+    common = {"file": module.file, "line": found.line, "column": 1, "kernel": kernel.name, "kernel_file": kernel.module.file,
+              "kernel_line": kernel.node.lineno, "origin": "autotune"}  # fmt: skip
     if found.configs is None:
         yield Config(**common, unresolved=(Missing("configs", found.reason, found.reason_line),))  # type: ignore[arg-type]
         return

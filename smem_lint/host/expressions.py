@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from smem_lint.host.byte_guards import byte_tests, judge
+from smem_lint.host.dynamic import ModuleNames
 from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.operators import BINARY, binary, check_key, compare, conjunction, disjunction, either, negate
 from smem_lint.host.paths import Strict
+from smem_lint.host.paths_on_disk import FilePath
 from smem_lint.host.values import (
     UNKNOWN,
     Class,
@@ -280,6 +282,8 @@ def item(run: Evaluation, value: Any, index: Any, line: int) -> Any:
             raise Raised("TypeError") from None
     if isinstance(value, dict):
         return _lookup(run, value, index, line)
+    if isinstance(value, ModuleNames) and isinstance(index, str):
+        return run.program.global_value(run, value.module, index, line)
     if isinstance(value, Class) and value.is_enum and isinstance(index, str):
         member = value.find(index)
         if member is UNKNOWN:
@@ -403,6 +407,7 @@ def _joined_string(run: Evaluation, node: ast.JoinedStr, scope: Scope) -> Any:
             continue
         assert isinstance(part, ast.FormattedValue)
         value = run.definite(run.expr(part.value, scope))
+        value = value.text if isinstance(value, FilePath) else value
         specification = run.expr(part.format_spec, scope) if part.format_spec is not None else ""
         if not isinstance(value, (str, int, float, bool, type(None))) or not isinstance(specification, str) or len(specification) > 16:
             return Symbol("f'…'", "text that is put together from unknown parts", line=node.lineno)

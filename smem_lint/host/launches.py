@@ -90,12 +90,13 @@ def _is_launch(node: ast.Call) -> bool:
 
 def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry | None = None, module: SourceModule | None = None,
            through: Sequence[ast.AST] = (), given: Mapping[str, Any] | None = None, limits: Limits | None = None,
-           domains: Mapping[str, tuple[int, ...]] | None = None, decorator: ast.AST | None = None) -> Found:  # fmt: skip
+           domains: Mapping[str, tuple[int, ...]] | None = None, decorator: ast.AST | None = None,
+           any_layout: bool = False) -> Found:  # fmt: skip
     """Every path from the start of a function (the site's own, or a caller) to the site, as configs.
 
     ``through`` are functions between the start and the site; ``given`` fixes arguments, and local names that would be unknown;
     ``domains`` are the values that sizes may have, by the texts of their symbols; ``decorator`` is the function of a decorator that
-    the start is to be entered through.
+    the start is to be entered through. Tensors are contiguous, unless they may have ``any_layout``.
     """
     limits = limits or program.limits
     found = Found()
@@ -111,6 +112,8 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
             raise TooMuch(f"more than {limits.site_steps:,} steps on all paths")
         evaluation = Evaluation(program, path)
         path.domains.update(domains or {})
+        if any_layout:
+            path.notes["any layout"] = True
         configs: list[Config] = []
         program_launch = _Watch(evaluation, site, profile, configs, found, repeats)
         evaluation.watch = program_launch
@@ -193,7 +196,7 @@ class _Watch:
 
 def autotune_for(program: Program, kernel: Kernel) -> Autotune | None:
     """The kernel's autotune list, worked out once."""
-    key = (kernel.module.file, kernel.node.lineno)
+    key = (kernel.module.file, kernel.node.lineno, *((call.lineno, call.col_offset) for call, _ in kernel.applied))
     if key not in program.autotunes:
         program.autotunes[key] = autotune_of(program, kernel)
     found: Autotune | None = program.autotunes[key]
@@ -320,6 +323,9 @@ def kernel_of(program: Program, site: Site) -> Kernel | None:
     if isinstance(meaning, Definition) and isinstance(meaning.node, ast.FunctionDef):
         kind = jit_kind(meaning.node, meaning.module, program.repository)
         return Kernel(meaning.module, meaning.node, kind, Scope(meaning.module)) if kind else None
+    if isinstance(meaning, Definition) and isinstance(meaning.binding.value, ast.Call) and dotted is not None:
+        value = program.module_value(meaning.module, meaning.binding.name)
+        return value if isinstance(value, Kernel) else None
     return None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from smem_lint.host.limits import Limits, Raised, TooMuch
-from smem_lint.host.values import UNKNOWN, DType, EnumMember, Function, Instance, Kernel, Outside, Symbol, Tensor, describe
+from smem_lint.host.values import UNKNOWN, Assumed, DType, EnumMember, Function, Instance, Kernel, Outside, Symbol, Tensor, assumed, describe
 
 Operation = Callable[[Any, Any], Any]
 
@@ -87,7 +87,8 @@ def binary(symbol: str, function: Operation, left: Any, right: Any, limits: Limi
         return UNKNOWN
     _check_size(symbol, left, right, limits)
     try:
-        return function(left, right)
+        made = function(left, right)
+        return assumed(made) if type(left) is Assumed or type(right) is Assumed else made
     except ZeroDivisionError:
         raise Raised("ZeroDivisionError") from None
     except OverflowError:

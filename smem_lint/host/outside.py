@@ -7,10 +7,10 @@ import itertools
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from smem_lint.host import platform
+from smem_lint.host import data_files, dynamic, machine, platform, regular_expressions
 from smem_lint.host.builtin import items, pure
 from smem_lint.host.limits import Raised, TooMuch
 from smem_lint.host.operators import binary
@@ -22,6 +22,7 @@ from smem_lint.host.values import (
     DType,
     Function,
     Kernel,
+    Native,
     Outside,
     Partial,
     Record,
@@ -99,7 +100,10 @@ _VALUES: dict[str, Any] = {
     "sys.version_info": (3, 11, 7, "final", 0), "numpy.inf": math.inf, "numpy.pi": math.pi, "typing.TYPE_CHECKING": False,
     "torch.inf": math.inf, "os.sep": "/", "sys.maxsize": (1 << 63) - 1, "torch.pi": math.pi,
 }  # fmt: skip
-_MISSING = frozenset(("torch", name) for name in ("npu", "musa", "hpu", "mlu", "maca", "gcu", "neuron", "privateuseone", "sdaa", "vastai"))
+_MISSING = frozenset(
+    ("torch", name)
+    for name in words("npu musa hpu mlu maca gcu neuron privateuseone sdaa vastai corex ptpu txda")
+)
 
 
 def constant(where: platform.Target, dotted: str) -> Any:
@@ -144,6 +148,8 @@ def exists(dotted: str, name: str) -> Any:
     if dotted == "torch" and name in ("cuda", "compile", "float8_e4m3fn", "float8_e5m2", "accelerator", "uint16", "xpu", "library"):
         return True
     if dotted == "triton" and name in ("set_allocator", "Config", "autotune", "jit"):
+        return True
+    if dotted == "torch.version" and name in ("cuda", "hip", "git_version", "debug"):
         return True
     if dotted == "torch.cuda" and name in ("get_device_capability", "is_available", "Stream"):
         return True
@@ -257,6 +263,8 @@ def tensor_method(run: Evaluation, receiver: Any, name: str, args: list[Any], kw
         return _scalar(run, receiver, name, args, kwargs, line)
     if name in _TESTS:
         answer = _TESTS[name]
+        if name == "is_contiguous" and "any layout" in run.path.notes and not (isinstance(receiver, Tensor) and receiver.contiguous):
+            answer = None
         return Symbol(f"{label}.{name}()", f"{name} of {label}", line=line) if answer is None else answer
     if isinstance(receiver, Symbol) and name not in METHOD_NAMES:
         shown = ", ".join(describe(argument)[:24] for argument in args[:4])
@@ -462,6 +470,16 @@ def _decorator_factory(run: Evaluation, args: list[Any], kwargs: dict[str, Any],
     return Outside("smem_lint.identity")
 
 
+def _kernel_decorator(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    """``triton.autotune(…)`` or ``triton.heuristics(…)`` that is called on a kernel instead of standing above it."""
+
+    def decorate(run: Evaluation, given: list[Any], ignored: dict[str, Any]) -> Any:
+        kernel = run.definite(given[0]) if given else UNKNOWN
+        return replace(kernel, applied=((node, scope), *kernel.applied)) if isinstance(kernel, Kernel) and node is not None else kernel
+
+    return Native(decorate)
+
+
 def _identity(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
     return args[0] if args else UNKNOWN
 
@@ -503,6 +521,16 @@ def _iterator(name: str) -> Callable[..., Any]:
         return list(itertools.islice(made, run.path.limits.items))
 
     return evaluate
+
+
+def _prod(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    values = items(run, args[0]) if args else None
+    if values is None:
+        return Symbol("prod(…)", "a product of what is not known", line=_line(node))
+    total: Any = kwargs.get("start", 1)
+    for value in values:
+        total = binary("*", operator.mul, total, value, run.path.limits, _line(node))
+    return total
 
 
 def _reduce(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
@@ -567,11 +595,22 @@ def _returns(value: Any) -> Callable[..., Any]:
 
 
 def _deepcopy(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
-    value = args[0]
+    return _copied(run, run.definite(args[0]), True) if args else UNKNOWN
+
+
+def _shallow_copy(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
+    return _copied(run, run.definite(args[0]), False) if args else UNKNOWN
+
+
+def _copied(run: Evaluation, value: Any, deep: bool) -> Any:
+    run.step()
     if isinstance(value, dict):
-        return dict(value)
+        copy = value.copy()
+        if deep:
+            copy.update({key: _copied(run, one, True) for key, one in value.items()})
+        return copy
     if isinstance(value, list):
-        return list(value)
+        return [_copied(run, one, True) for one in value] if deep else list(value)
     if isinstance(value, TunedConfig):
         return TunedConfig(dict(value.kwargs), value.num_warps, value.num_stages, value.num_ctas, value.maxnreg, value.pre_hook, value.line)
     return value
@@ -593,11 +632,11 @@ def _capability(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: 
 _CALLS: dict[str, Callable[..., Any]] = {
     "triton.cdiv": _cdiv, "triton.next_power_of_2": _next_power_of_2, "triton.Config": _config, "triton.jit": _jit,
     "triton.constexpr": _identity, "torch.finfo": _info, "torch.iinfo": _info,
-    "triton.autotune": _decorator_factory, "triton.heuristics": _decorator_factory, "triton.get_current_target": _current_target,
+    "triton.autotune": _kernel_decorator, "triton.heuristics": _kernel_decorator, "triton.get_current_target": _current_target,
     "torch.library.wrap_triton": _identity, "torch._library.wrap_triton": _identity, "torch._library.triton.wrap_triton": _identity,
     "torch._library.capture_triton": _identity, "triton.set_allocator": _returns(None), "smem_lint.identity": _identity,
     "os.getenv": _getenv, "os.environ.get": _getenv, "os.environ.copy": lambda *ignored: {}, "os.environ.setdefault": _getenv,
-    "functools.partial": _partial, "functools.cache": _cache, "functools.lru_cache": _cache, "functools.reduce": _reduce,
+    "functools.partial": _partial, "functools.cache": _cache, "functools.lru_cache": _cache, "functools.reduce": _reduce, "math.prod": _prod,
     "functools.wraps": _decorator_factory, "itertools.product": _product, "itertools.chain": _iterator("chain"),
     "itertools.chain.from_iterable": _iterator("chain.from_iterable"), "itertools.combinations": _iterator("combinations"),
     "itertools.permutations": _iterator("permutations"), "itertools.accumulate": _iterator("accumulate"),
@@ -605,7 +644,7 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "importlib.metadata.version": _installed_version, "importlib.util.find_spec": _find_spec,
     "dataclasses.field": _field, "collections.defaultdict": _defaultdict, "collections.OrderedDict": lambda *ignored: {},
     "typing.cast": lambda run, args, kwargs, node, scope: args[1] if len(args) > 1 else UNKNOWN,
-    "copy.deepcopy": _deepcopy, "copy.copy": _deepcopy, "platform.machine": _returns("x86_64"), "platform.system": _returns("Linux"),
+    "copy.deepcopy": _deepcopy, "copy.copy": _shallow_copy, "platform.machine": _returns("x86_64"), "platform.system": _returns("Linux"),
     "torch.cuda.is_available": _returns(True), "torch.cuda.device_count": _returns(1), "torch.cuda.current_device": _returns(0),
     "torch.cuda.get_device_capability": _capability, "torch.xpu.is_available": _returns(False), "torch.npu.is_available": _returns(False),
     "torch.is_grad_enabled": _returns(True), "torch.compiler.is_compiling": _returns(False), "torch._dynamo.is_compiling": _returns(False),
@@ -614,4 +653,5 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "torch.backends.mps.is_available": _returns(False),
     "inspect.signature": _signature, "functools.update_wrapper": _identity,
     "torch.is_tensor": lambda run, args, kwargs, node, scope: isinstance(args[0], Tensor) or UNKNOWN,
+    **data_files.CALLS, **dynamic.CALLS, **machine.CALLS, **regular_expressions.CALLS,
 }  # fmt: skip

@@ -14,9 +14,12 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from smem_lint.host.limits import Abandoned, Limits, TooMuch, Undecided
-from smem_lint.host.values import UNKNOWN, DType, EnumMember, Symbol, Tensor, describe
+from smem_lint.host.values import UNKNOWN, Assumed, DType, EnumMember, Symbol, Tensor, assumed, describe
 
 _ASPECT = re.compile(r"(.+\(…\)#\d+)\.(shape|dtype|ndim|size|stride)(?:\[(-?\d+)\]|\((-?\d+)\))?")
+
+_FILE = re.compile(r"(os\.path\.)?(exists|isfile|is_file)\(")
+"""Whether a file is there whose name could not be worked out."""
 
 
 class Chooser(Protocol):
@@ -29,7 +32,8 @@ class Chooser(Protocol):
 class Decision:
     taken: int
     options: int
-    weight: int = 0
+    subject: str = ""
+    """The size whose range is narrowed, where that is what is decided."""
 
 
 @dataclass(eq=False)
@@ -57,15 +61,15 @@ class Path:
     frozen: int = 0
     """Above zero nothing is decided: what would have to be raises ``Undecided``."""
 
-    def choose(self, options: int) -> int:
-        """One of several ways to go on; the first time, the first."""
+    def choose(self, options: int, subject: str = "") -> int:
+        """One of several ways to go on; the first time, the first. ``subject`` is a size that is narrowed by it."""
         if self.frozen:
             raise Undecided("a value that is not known")
         place = len(self.decisions)
         if place >= self.limits.decisions:
             raise TooMuch("too many undecided branches on one path")
         taken = self.prefix[place] if place < len(self.prefix) else 0
-        self.decisions.append(Decision(taken, options))
+        self.decisions.append(Decision(taken, options, subject))
         return taken
 
     # values
@@ -280,8 +284,8 @@ class Path:
                 self._learn(positive, subject, constant, truth)
 
     def fix(self, symbol: Symbol, value: Any) -> None:
-        """Give a symbol a value on this path, and say so."""
-        self.values[symbol.text] = value
+        """Give a symbol a value on this path that is supposed, and say so."""
+        self.values[symbol.text] = assumed(value)
         self.when.append(f"{symbol.text} is {describe(value)}")
 
     def _by_scenario(self, symbol: Symbol) -> bool:
@@ -313,6 +317,11 @@ class Path:
     def _compare(self, symbol: Symbol) -> bool:
         comparison = _comparison(symbol)
         if comparison is None:
+            if _FILE.match(symbol.text) and not isinstance(self, Strict):
+                # What a file holds that is not known by name is not known either; tuned files are looked at one by one.
+                self.memo[symbol.text] = False
+                self.when.append(_negated(symbol.text))
+                return False
             # Two sizes that are both open: what a test of one against the other guards is the unusual case.
             outcome = self._fork(symbol.text, symbol, first=False if symbol.kind in ("<", ">", "<=", ">=") else None)
             if outcome:
@@ -330,7 +339,8 @@ class Path:
         known = self._known(kind, subject, constant)
         if known is not None:
             return known
-        outcome = self._fork(text, symbol, first=constant.name == "bfloat16" if isinstance(constant, DType) else None)
+        size = subject.text if subject.low is not None and kind in _ORDER else ""
+        outcome = self._fork(text, symbol, first=constant.name == "bfloat16" if isinstance(constant, DType) else None, size=size)
         self._learn(kind, subject, constant, outcome)
         return outcome
 
@@ -378,14 +388,14 @@ class Path:
         if low is not None and low == high:
             self.values[subject.text] = low
 
-    def _fork(self, text: str, symbol: Symbol | None, first: bool | None = None) -> bool:
+    def _fork(self, text: str, symbol: Symbol | None, first: bool | None = None, size: str = "") -> bool:
         if text != "?" and text in self.memo:
             return bool(self.memo[text])
         if self.frozen:
             raise Undecided((symbol.reason or symbol.text) if symbol is not None else "a value that is not known")
         if first is None:
             first = self.nothing_given or not text.endswith(" is None")
-        outcome = (self.choose(2) == 0) is first
+        outcome = (self.choose(2, size) == 0) is first
         self.memo[text] = outcome
         if symbol is not None:
             self.when.append(text if outcome else _negated(text))
@@ -395,10 +405,10 @@ class Path:
 class Strict(Path):
     """No choices: what is not known raises ``Undecided``."""
 
-    def choose(self, options: int) -> int:
+    def choose(self, options: int, subject: str = "") -> int:
         raise Undecided("a value that is not known")
 
-    def _fork(self, text: str, symbol: Symbol | None, first: bool | None = None) -> bool:
+    def _fork(self, text: str, symbol: Symbol | None, first: bool | None = None, size: str = "") -> bool:
         raise Undecided((symbol.reason or symbol.text) if symbol is not None else "a value that is not known")
 
 
@@ -408,14 +418,14 @@ def explore(
     """Run once for each path; yields each path with its result, or with the exception that ended it.
 
     Paths that differ from the first in one decision come before those that differ in two, so that a budget that ends
-    early has seen each alternative once. Stops at ``limits.paths``; the last yield is then ``TooMuch``.
+    early has seen each alternative once; a ladder of tests on one size counts as one decision. Stops at ``limits.paths``; the last yield is then ``TooMuch``.
     """
-    waiting: list[tuple[int, int, list[int]]] = [(0, 0, [])]
+    waiting: list[tuple[int, int, list[int], frozenset[str]]] = [(0, 0, [], frozenset())]
     number = 0
     for _ in range(limits.paths):
         if not waiting:
             return
-        turns, _, prefix = heapq.heappop(waiting)
+        turns, _, prefix, sizes = heapq.heappop(waiting)
         path = Path(limits, prefix, chooser=chooser, nothing_given=nothing_given)
         try:
             result: Any = run(path)
@@ -424,10 +434,13 @@ def explore(
         yield path, result
         taken = [decision.taken for decision in path.decisions]
         for place in range(len(prefix), len(taken)):
-            for other in range(path.decisions[place].options):
+            decision = path.decisions[place]
+            more = sizes | {decision.subject} if decision.subject else sizes
+            cost = turns + (not decision.subject or len(more) > len(sizes))
+            for other in range(decision.options):
                 if other != taken[place]:
                     number += 1
-                    heapq.heappush(waiting, (turns + 1, number, [*taken[:place], other]))
+                    heapq.heappush(waiting, (cost, number, [*taken[:place], other], more))
     if waiting:
         yield Path(limits), TooMuch(f"more than {limits.paths} paths")
 
@@ -436,7 +449,8 @@ def apply(symbol: Symbol, operands: list[Any]) -> Any:
     """A symbol's operation on known operands; ``UNKNOWN`` where it fails."""
     assert symbol.operation is not None
     try:
-        return symbol.operation(*operands)
+        made = symbol.operation(*operands)
+        return assumed(made) if any(type(operand) is Assumed for operand in operands) else made
     except TooMuch:
         raise
     except Exception:
@@ -446,6 +460,7 @@ def apply(symbol: Symbol, operands: list[Any]) -> Any:
 _HUGE = 1 << 30
 """Sizes, strides and counts are taken to be smaller: above it only the width of indices changes."""
 
+_ORDER = frozenset(("<", "<=", ">", ">="))
 _KINDS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not")
 _MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!=", "is": "is", "is not": "is not"}
 

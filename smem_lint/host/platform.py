@@ -151,6 +151,15 @@ class DeviceCapability(tuple[int, int]):
         return f"{self[0]}.{self[1]}"
 
 
+PROPERTIES = words(
+    "name major minor is_multi_gpu_board is_integrated multi_processor_count total_memory max_threads_per_multi_processor "
+    "max_threads_per_block regs_per_multiprocessor shared_memory_per_block shared_memory_per_block_optin shared_memory_per_multiprocessor "
+    "warp_size gcnArchName uuid L2_cache_size pci_bus_id pci_device_id pci_domain_id clock_rate memory_clock_rate memory_bus_width "
+    "max_shared_mem max_num_regs multiprocessor_count warpSize sm_clock_rate mem_clock_rate mem_bus_width"
+)
+"""Attributes of torch's device properties (torch/csrc/cuda/Module.cpp, 2.9) and keys of Triton's (third_party/nvidia/backend/driver.c)."""
+
+
 class Properties:
     """A device's properties, by attribute or by key."""
 

@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from smem_lint.host.paths import Path
-from smem_lint.host.values import DType, Symbol
+from smem_lint.host.values import DType, Symbol, assumed
 from smem_lint.toml import load_toml
 
 _NAMES = 20_000
@@ -129,7 +129,7 @@ class Profile:
         values = path.notes[key][1]
         if role not in values or not self._fits(path, symbol, values[role], domain):
             return False
-        path.values[symbol.text] = values[role]
+        path.values[symbol.text] = assumed(values[role])
         return True
 
     def _fits(self, path: Path, symbol: Symbol, value: Any, domain: tuple[Any, ...] | None) -> bool:

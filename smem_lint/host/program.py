@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -31,6 +32,7 @@ from smem_lint.source.modules import External, Repository, SourceModule, dotted_
 
 _MUTATORS = frozenset(["append", "extend", "update", "add", "insert", "sort", "pop", "remove", "setdefault", "clear", "discard", "reverse"])
 _ENUMS = frozenset({"enum.Enum", "enum.IntEnum", "enum.StrEnum", "enum.Flag", "enum.IntFlag"})
+_PLAIN_BASES = (Builtin("object"), *map(Outside, ("abc.ABC", "typing.Generic", "typing.Protocol", "object")))
 _RECORDS = frozenset({"dataclasses.dataclass", "dataclass", "attrs.define", "attr.s", "pydantic.dataclasses.dataclass"})
 
 
@@ -51,14 +53,16 @@ class Program:
         self._pending: set[tuple[str, str]] = set()
         self._classes: dict[tuple[str, int], Class] = {}
         self._answers: dict[tuple[str, str], Any] = {}
+        self._globals: dict[str, Any] = {}
         self.callers = Callers(repository)
-        self.autotunes: dict[tuple[str, int], Any] = {}
+        self.autotunes: dict[tuple[Any, ...], Any] = {}
 
     def forget(self) -> None:
         """Let go of everything that was worked out: values and scopes refer to each other, and would wait for the collector."""
         for scope in self._scopes.values():
             scope.names.clear()
-        for table in (self._scopes, self._states, self._mutated, self._generators, self._classes, self._answers, self.autotunes):
+        tables: tuple[dict[Any, Any], ...] = (self._scopes, self._states, self._mutated, self._generators, self._classes, self._answers)
+        for table in (*tables, self._globals, self.autotunes):
             table.clear()
         self.callers = Callers(self.repository)
 
@@ -90,7 +94,7 @@ class Program:
         key = f"global {module.file} {name}"
         if key in run.path.notes:
             return run.path.notes[key]
-        value = self.module_value(module, name)
+        value = self._globals[key] if key in self._globals else self.module_value(module, name)
         if value is UNKNOWN:
             return self._builtin(name, line)
         if not isinstance(run.path, Strict) and isinstance(value, (list, dict, set)):
@@ -217,9 +221,18 @@ class Program:
             run.steps = 0
             try:
                 run.block((statement,), scope)
+                self._keep_globals(run)
             except (Undecided, TooMuch, Raised, Abandoned, RecursionError) as failure:
+                self._keep_globals(run, failure)
                 self._leave_unknown(module, scope, statement, failure)
         self._states[module.file] = "done"
+
+    def _keep_globals(self, run: Evaluation, failure: Exception | None = None) -> None:
+        """Keep what functions that ran as a module was loaded have bound ``global``; where that failed it is not known."""
+        reason = (str(failure) or type(failure).__name__) if failure is not None else ""
+        for key in [key for key in run.path.notes if key.startswith("global ")]:
+            value = run.path.notes.pop(key)
+            self._globals[key] = value if failure is None else Symbol(key.rpartition(" ")[2], reason)
 
     def _leave_unknown(self, module: SourceModule, scope: Scope, statement: ast.stmt, failure: Exception) -> None:
         reason = str(failure) or type(failure).__name__
@@ -262,12 +275,15 @@ class Program:
                 assert isinstance(lazy.node, ast.ImportFrom)
                 return self._imported(lazy)
             if isinstance(lazy.node, ast.expr):
-                return run.expr(lazy.node, scope)
+                value = run.expr(lazy.node, scope)
+                self._keep_globals(run)
+                return value
             if isinstance(lazy.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 return self.function_value(run, lazy.node, scope)
             if isinstance(lazy.node, ast.ClassDef):
                 return self.define_class(run, lazy.node, scope)
         except (Undecided, TooMuch, Raised, Abandoned, RecursionError) as failure:
+            self._keep_globals(run, failure)
             return Symbol(lazy.name, str(failure) or type(failure).__name__, line=lazy.node.lineno)
         finally:
             self._pending.discard(key)
@@ -300,6 +316,10 @@ class Program:
         found = self.repository._attribute(module, name, 0)
         if found and isinstance(found[0], SourceModule):
             return found[0]
+        if name in ("__file__", "__name__"):
+            return self._scope(module).names[name]
+        if name == "__path__" and module.is_package:
+            return [module.file if module.path.is_dir() else posixpath.dirname(module.file)]
         return Symbol(name, f"{name} is not bound in {module.file}")
 
     def _by_getattr(self, module: SourceModule, name: str) -> Any:
@@ -346,8 +366,6 @@ class Program:
 
     def bind_global(self, path: Path, module: SourceModule, name: str, value: Any) -> None:
         """Bind a name that a function declares ``global``, for the rest of this path."""
-        if isinstance(path, Strict):
-            return
         if path.conditional:
             value = Symbol(name, f"{name} is assigned under a condition")
         path.notes[f"global {module.file} {name}"] = value
@@ -444,7 +462,7 @@ class Program:
         bases: list[Any] = []
         for base in (one.value if isinstance(one, ast.Subscript) else one for one in node.bases):
             value = run.expr(base, scope) if isinstance(base, (ast.Name, ast.Attribute)) else UNKNOWN
-            if not (isinstance(value, Outside) and value.dotted in ("abc.ABC", "typing.Generic", "typing.Protocol", "object")):
+            if not (isinstance(value, (Outside, Builtin)) and value in _PLAIN_BASES):
                 bases.append(value)
         is_enum = any((isinstance(base, Outside) and base.dotted in _ENUMS) or (isinstance(base, Class) and base.is_enum) for base in bases)
         cls = Class(scope.module, node, {}, tuple(bases), is_enum)

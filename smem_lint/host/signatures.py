@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from smem_lint.host.evaluation import Evaluation
 
 _EMPTY = Outside("inspect.Parameter.empty")
+_OF_TRITON = {
+    "triton.autotune": "configs key prune_configs_by reset_to_zero restore_value pre_hook post_hook warmup rep use_cuda_graph do_bench "
+                       "cache_results",
+    "triton.Config": "kwargs num_warps num_stages num_ctas maxnreg pre_hook ir_override",
+    "triton.heuristics": "values",
+}  # fmt: skip
+"""Parameters by function (``triton/runtime/autotuner.py``, 3.8.0)."""
 
 
 def signature(run: Evaluation, function: Any) -> Any:
@@ -20,6 +27,8 @@ def signature(run: Evaluation, function: Any) -> Any:
     receiver = function.receiver if isinstance(function, Bound) else None
     if isinstance(function, Bound) and isinstance(function.method, Function):
         function = function.method
+    if isinstance(function, Outside) and function.dotted in _OF_TRITON:
+        return Record({"parameters": {name: Record({"name": name}) for name in _OF_TRITON[function.dotted].split()}})
     if not isinstance(function, Function):
         return UNKNOWN
     table = {name: _parameter(run, function, name, kind) for name, kind in _kinds(function.node.args)}

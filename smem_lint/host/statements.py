@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from smem_lint.host.byte_guards import byte_tests, judge
 from smem_lint.host.expressions import assign, iterate, truth_if_known
 from smem_lint.host.limits import Abandoned, Raised
+from smem_lint.host.machine import PACKAGES_OF_OTHERS
 from smem_lint.host.operators import BINARY, binary, either
 from smem_lint.host.values import UNKNOWN, Scope, Symbol, describe
 
@@ -254,6 +255,8 @@ def _try(run: Evaluation, node: ast.Try, scope: Scope) -> Signal | None:
     raised: Raised | None = None
     signal: Signal | None = None
     try:
+        if _needs_another_maker(node):
+            raise Raised("ModuleNotFoundError")
         signal = run.block(node.body, scope)
         if signal is None:
             signal = run.block(node.orelse, scope)
@@ -280,6 +283,15 @@ def _try(run: Evaluation, node: ast.Try, scope: Scope) -> Signal | None:
         signal = run.block(handler.body, scope)
     last = run.block(node.finalbody, scope)
     return last if last is not None else signal
+
+
+def _needs_another_maker(node: ast.Try) -> bool:
+    """Whether a guarded import comes first that only devices of another maker are served by."""
+    first = node.body[0]
+    names = [alias.name for alias in first.names] if isinstance(first, ast.Import) else []
+    if isinstance(first, ast.ImportFrom) and first.module and not first.level:
+        names = [first.module]
+    return any(name.partition(".")[0] in PACKAGES_OF_OTHERS for name in names)
 
 
 def _may_be_missing(run: Evaluation, node: ast.Try, scope: Scope) -> str:

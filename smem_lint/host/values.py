@@ -28,6 +28,17 @@ class _Unknown:
 UNKNOWN: Final = _Unknown()
 
 
+class Assumed(int):
+    """A size that host code leaves open, by the value it was given (by a profile, or to try it), and what is worked out from it."""
+
+    __slots__ = ()
+
+
+def assumed(value: Any) -> Any:
+    """A size marked as assumed; what is no number of its own kind as it is."""
+    return Assumed(value) if type(value) is int else value
+
+
 @dataclass(frozen=True, slots=True)
 class DType:
     """A scalar type by Triton's name (``float16``, ``int32``, ``float8e4nv`` …); ``torch.dtype`` and ``tl.dtype`` alike."""
@@ -136,13 +147,17 @@ class Function:
 
 @dataclass(eq=False, slots=True)
 class Kernel:
-    """A jit function with what its decorators make of it; ``peeled`` of them have been taken off, the outermost first (``kernel.fn``)."""
+    """A jit function with what its decorators make of it; ``peeled`` of them have been taken off, the outermost first (``kernel.fn``).
+
+    ``applied`` are calls of decorators that were made on it by hand, the outermost first, each with the scope that it stands in.
+    """
 
     module: SourceModule
     node: ast.FunctionDef
     kind: str
     scope: Scope
     peeled: int = 0
+    applied: tuple[tuple[ast.Call, Scope], ...] = ()
 
     @property
     def name(self) -> str:
@@ -270,7 +285,10 @@ class Builtin:
 
 @dataclass(eq=False, slots=True)
 class TunedConfig:
-    """A ``triton.Config``. Options that are None were not given, and take Triton's defaults."""
+    """A ``triton.Config``. Options that are None were not given, and take Triton's defaults.
+
+    Two are equal whose arguments are, in order (``triton/runtime/autotuner.py``, 3.8.0).
+    """
 
     kwargs: dict[str, Any]
     num_warps: Any = None
@@ -279,6 +297,16 @@ class TunedConfig:
     maxnreg: Any = None
     pre_hook: Any = None
     line: int = 0
+
+    def _parts(self) -> tuple[Any, ...]:
+        options = (self.num_warps or 4, self.num_stages or 3, self.num_ctas or 1, self.maxnreg)
+        return (*self.kwargs.items(), *options, self.pre_hook)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, TunedConfig) and self._parts() == other._parts())
+
+    def __hash__(self) -> int:
+        return hash((*self.kwargs, self.num_warps or 4, self.num_stages or 3))
 
 
 class Scope:

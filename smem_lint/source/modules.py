@@ -161,6 +161,7 @@ class Repository:
         self._bases: dict[Path, Path] = {}
         search = [place for root in self.roots for place in (root, root / "src", root / "python") if place.is_dir()]
         self._search = tuple(dict.fromkeys(search))
+        self._added: tuple[Path, ...] = ()
 
     # files
 
@@ -235,6 +236,40 @@ class Repository:
                 held += len(source)
                 yield path, source
 
+    def data(self, file: str) -> bytes | None:
+        """The bytes of a file of any kind, given relative to one of the roots; None where it is not below one or cannot be read."""
+        for root in self.roots:
+            path = (root / file).resolve()
+            if path.is_relative_to(root) and path.is_file():
+                return self.source_of(path)
+        return None
+
+    def kind_of(self, file: str) -> Literal["file", "folder"] | None:
+        """What a path is that is given relative to one of the roots; None where nothing is there, or it leaves the root."""
+        for root in self.roots:
+            path = (root / file).resolve()
+            if path.is_relative_to(root) and path.exists():
+                return "folder" if path.is_dir() else "file"
+        return None
+
+    def names_in(self, folder: str) -> list[str]:
+        """What lies in a folder, given relative to one of the roots, by name; nothing where it cannot be read."""
+        for root in self.roots:
+            path = (root / folder).resolve()
+            if path.is_relative_to(root) and path.is_dir():
+                try:
+                    return sorted(os.listdir(path))
+                except OSError:
+                    return []
+        return []
+
+    def search_too(self, folder: str) -> None:
+        """Look for modules in a folder, given relative to a root, as well: what the program adds to ``sys.path``."""
+        for root in self.roots:
+            path = (root / folder).resolve()
+            if path.is_relative_to(root) and path.is_dir() and path not in self._added:
+                self._added += (path,)
+
     def source_of(self, path: Path) -> bytes | None:
         """The bytes of a file, as edited; None where it cannot be read."""
         try:
@@ -282,7 +317,7 @@ class Repository:
             return self.module_at(path) if path else None
         if not dotted or dotted.partition(".")[0] in _OUTSIDE:
             return None
-        for base in dict.fromkeys((from_module.base, *self._search)):
+        for base in dict.fromkeys((from_module.base, *self._search, *self._added)):
             path = self._locate(base, dotted)
             if path is not None:
                 return self.module_at(path)

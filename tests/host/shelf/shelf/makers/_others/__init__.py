@@ -1,0 +1,3 @@
+from about import About
+
+about = About(name="others", device="cpu", tool="rocm-smi")
