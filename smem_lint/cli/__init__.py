@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from smem_lint.cli.arguments import parser
+from smem_lint.cli.arguments import parsed, parser
 from smem_lint.cli.errors import UsageError
 
 CLEAN, FINDINGS, FAILED = 0, 1, 2
@@ -18,7 +18,7 @@ CLEAN, FINDINGS, FAILED = 0, 1, 2
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code. Bad input gives one line on standard error, never a traceback."""
-    arguments = parser().parse_args(list(sys.argv[1:] if argv is None else argv))
+    arguments = parsed(list(sys.argv[1:] if argv is None else argv))
     if arguments.command is None:
         parser().print_help()
         return FAILED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from smem_lint import __version__
@@ -37,6 +38,18 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def parsed(argv: Sequence[str]) -> argparse.Namespace:
+    """The arguments of a command line; paths and values may also stand behind options, where argparse alone refuses them."""
+    arguments, left = parser().parse_known_args(argv)
+    taken = getattr(arguments, "taken", None)
+    if left and (taken is None or any(one.startswith("-") for one in left)):
+        unknown = " ".join(one for one in left if one.startswith("-")) if taken is not None else " ".join(left)
+        parser().error(f"unrecognized arguments: {unknown}")
+    if left:
+        setattr(arguments, taken, [*getattr(arguments, taken), *left])
+    return arguments
+
+
 def _command(commands: Any, name: str, module: str, text: str) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text)
     command.set_defaults(module=module)
@@ -61,6 +74,7 @@ def _settings(command: argparse.ArgumentParser) -> None:
 def _check(commands: Any) -> None:
     command = _command(commands, "check", "check", "lint: find launches and configs that do not fit the target")
     command.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: the current folder)")
+    command.set_defaults(taken="paths")
     command.add_argument("--records", metavar="FILE", help="judge recorded launches instead of host code")
     command.add_argument("--root", action="append", default=[], metavar="DIR", help="for --records: folder that its files are relative to")
     command.add_argument("--select", metavar="RULES", help="rules to apply, by code, prefix or name, comma-separated")
@@ -83,6 +97,7 @@ def _explain(commands: Any) -> None:
     command = _command(commands, "explain", "explain", "where each byte of a kernel goes, its cliff, and what would fit")
     command.add_argument("kernel", metavar="FILE::KERNEL", help="or FILE:LINE of a launch, as findings name it: its largest config")
     command.add_argument("values", nargs="*", metavar="NAME=VALUE", help=_VALUES)
+    command.set_defaults(taken="values")
     command.add_argument("--root", action="append", default=[], metavar="DIR", help="the folder the file's package lies in")
     command.add_argument("--plot", metavar="FILE", help="bytes by num_stages, a line for each value that is swept, as svg or png")
     command.add_argument("--graph", metavar="FILE", help="the tile dataflow graph, as svg, png or dot")
@@ -102,6 +117,7 @@ def _estimate(commands: Any) -> None:
 def _configs(commands: Any) -> None:
     command = _command(commands, "configs", "configs", "every config found, resolved or not")
     command.add_argument("paths", nargs="*", metavar="PATH")
+    command.set_defaults(taken="paths")
     command.add_argument("--output-format", choices=("text", "jsonl"), default="text")
     command.add_argument("--output-file", metavar="FILE")
     command.add_argument("--statistics", action="store_true")
@@ -120,6 +136,7 @@ def _record(commands: Any) -> None:
 def _verify(commands: Any) -> None:
     command = _command(commands, "verify", "verify", "estimate, then compile (and launch) the same specializations, and compare")
     command.add_argument("paths", nargs="*", metavar="PATH", help="folders and files, or RECORDS.jsonl")
+    command.set_defaults(taken="paths")
     command.add_argument("--root", action="append", default=[], metavar="DIR", help="folder that the records' files are relative to")
     command.add_argument("--findings", action="store_true", help="take only what the findings of check rest on, as the model makes them")
     command.add_argument("--select", metavar="RULES", help="for --findings: rules to apply, comma-separated")
@@ -147,6 +164,7 @@ def _compare(commands: Any) -> None:
 def _baseline(commands: Any) -> None:
     command = _command(commands, "baseline", "baseline", "write today's findings to a file that `check --baseline` leaves out")
     command.add_argument("paths", nargs="*", metavar="PATH")
+    command.set_defaults(taken="paths")
     command.add_argument("--output", default="smem-lint-baseline.json", metavar="FILE")
     command.add_argument("--select", metavar="RULES")
     command.add_argument("--ignore", metavar="RULES")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import shlex
 import sys
 from pathlib import Path
 from typing import BinaryIO
@@ -11,6 +13,7 @@ from typing import BinaryIO
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.settings import settings_of, targets_of
 from smem_lint.devices import Device
+from smem_lint.host.config import Config
 from smem_lint.triage import Diagnosis, scan
 from smem_lint.triage.advice import device_of
 from smem_lint.triage.matching import Search
@@ -64,7 +67,6 @@ def _searched(arguments: argparse.Namespace, diagnosis: Diagnosis, sources: list
     from smem_lint.cli.engines import engine_of
     from smem_lint.cli.linting import absolute, package_root, python_files, root_of
     from smem_lint.cli.scenarios import resolved
-    from smem_lint.host.config import Config
     from smem_lint.source.modules import Repository
     from smem_lint.triage.matching import search
 
@@ -82,7 +84,16 @@ def _searched(arguments: argparse.Namespace, diagnosis: Diagnosis, sources: list
     if not wanted and failure.launch:
         wanted = [one for one in configs if one.line == failure.launch.line and one.file.endswith(launch or "")]
     engine = engine_of(settings, roots, default="model")
-    return search(wanted, failure.required, failure.limit, engine, devices[0].capability)
+    found = search(wanted, failure.required, failure.limit, engine, devices[0].capability)
+    if found.matches:
+        found.place = _place(roots, found.matches[0].config)
+    return found
+
+
+def _place(roots: list[Path], config: Config) -> str:
+    """The file and line of a launch or list, named from the current folder and safe to paste into a shell."""
+    path = next((root / config.file for root in roots if (root / config.file).is_file()), Path(config.file))
+    return shlex.quote(f"{os.path.relpath(path)}:{config.line}")
 
 
 def _mentions(path: Path, name: str) -> bool:

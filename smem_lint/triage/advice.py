@@ -68,9 +68,8 @@ def _shrink(failure: Failure, found: Search | None) -> Iterator[str]:
         yield f"set {told}: {change.bytes:,} bytes, which fits"
     if not (found and found.changes):
         yield f"lower num_stages, or a block size, of the kernel's config{over}"
-    if found and found.matches:
-        file = found.matches[0].specialization.file
-        yield f"`smem-lint explain {file}::{found.matches[0].specialization.kernel}` shows where each byte goes"
+    if found and found.place:
+        yield f"`smem-lint explain {found.place}` shows where each byte goes"
     elif found is None:
         yield "`--source PATH`, with the folder that holds the kernel, finds the config and what would fit"
 

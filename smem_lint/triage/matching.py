@@ -39,13 +39,14 @@ class Change:
 
 @dataclass(slots=True)
 class Search:
-    """What was found in the source, and how far it was looked."""
+    """What was found in the source, and how far it was looked; ``place`` is the first match's, as ``explain`` finds it from here."""
 
     matches: list[Match] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     tried: int = 0
     unresolved: int = 0
     nearest: int | None = None
+    place: str = ""
 
 
 def search(configs: Iterable[Config], required: int, limit: int, engine: Engine, capability: int) -> Search:

@@ -54,8 +54,8 @@ _NOISE = re.compile("|".join((
 _WORDS = (
     "version", "server_args", "shutdown", "signal", "SIG", "^C", "KeyboardInterrupt", "racefully", "CANCELLED", "Stopp", "Shut", '" 200',
     "startup", "throughput", "init engine", "fired up", "Uvicorn", "batch", "Processed", "finished", "graph", "KV cache", "eight",
-    "oad", "Supported_tasks", "aptur", "blocks", "concurrency", "rofil", "directory", "Initializing", "non-default", "Init ", "encountered a fatal",
-    "listening", "Warming", "server is", "[TM]", "TRT-LLM", "launcher: Args",
+    "oad", "Supported_tasks", "aptur", "blocks", "concurrency", "rofil", "directory", "Initializing", "non-default", "Init ",
+    "encountered a fatal", "listening", "Warming", "server is", "[TM]", "TRT-LLM", "launcher: Args",
 )  # fmt: skip
 _BAD_WORDS = (
     "rror", "xception", "failed", "Failed", "failure", "died", "dead", "Dead", "Killed", "Abort", "terminate", "what()", "fault", "fatal",

@@ -43,6 +43,25 @@ def test_the_library_loads_its_parts_when_they_are_asked_for():
     assert python(code) == (0, "[]\n", "")
 
 
+def test_paths_and_values_may_stand_behind_options():
+    from smem_lint.cli.arguments import parsed
+
+    values = parsed(["explain", "a.py::k", "num_stages=1", "--plot", "x.svg", "BLOCK_N=16,32", "--target", "sm_90", "K=*bf16"]).values
+    assert values == ["num_stages=1", "BLOCK_N=16,32", "K=*bf16"]
+    assert parsed(["check", "a.py", "--select", "SMEM001", "b.py"]).paths == ["a.py", "b.py"]
+    assert parsed(["check", "--select", "SMEM001", "b.py"]).paths == ["b.py"]
+
+
+@pytest.mark.parametrize("command", [["check", "a.py", "--bogus", "b.py"], ["env", "a.py"]])
+def test_what_is_no_argument_is_refused(command, capsys):
+    from smem_lint.cli.arguments import parsed
+
+    with pytest.raises(SystemExit, match="2"):
+        parsed(command)
+    unknown = next(one for one in command[1:] if one.startswith("--") or command[0] == "env")
+    assert capsys.readouterr().err == f"smem-lint: error: unrecognized arguments: {unknown}; see `smem-lint --help`\n"
+
+
 def test_a_reader_that_goes_away_is_no_error():
     command = f"{sys.executable} -m smem_lint devices --output-format json | head -1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60)

@@ -5,6 +5,7 @@ The bytes of ``mla_decode.py`` are those of Triton 3.8.0 for sm_120 (``fixtures/
 
 import io
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -68,6 +69,20 @@ def test_source_names_the_config_and_what_fits(tmp_path, capsys):
     assert "*fp8e4nv" in match["config"]["signature"].values()
     assert {"settings": {"num_stages": 1}, "bytes": 83968} in told["source"]["fits"]
     assert told["change"][0] == "set num_stages=1: 83,968 bytes, which fits"
+
+
+def test_the_command_that_explains_can_be_pasted(tmp_path, capsys, monkeypatch):
+    (tmp_path / "server.log").write_text(MLA)
+    folder = tmp_path / "my kernels"
+    folder.mkdir()
+    (folder / "mla_decode.py").write_bytes((FIXTURES / "kernels" / "mla_decode.py").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert main(["triage", "server.log", "--source", "my kernels", "--engine", "model"]) == 1
+    (told,) = [line for line in capsys.readouterr().out.splitlines() if "smem-lint explain" in line]
+    command = shlex.split(told.split("`")[1])
+    assert command == ["smem-lint", "explain", "my kernels/mla_decode.py:82"]
+    assert main([*command[1:], "--engine", "model"]) == 1
+    assert "One block asks for 102,400 B" in capsys.readouterr().out
 
 
 def test_source_that_has_no_such_config_says_so(tmp_path, capsys):
