@@ -41,9 +41,9 @@ def parser() -> argparse.ArgumentParser:
 def parsed(argv: Sequence[str]) -> argparse.Namespace:
     """The arguments of a command line; paths and values may also stand behind options, where argparse alone refuses them."""
     arguments, left = parser().parse_known_args(argv)
-    taken = getattr(arguments, "taken", None)
-    if left and (taken is None or any(one.startswith("-") for one in left)):
-        unknown = " ".join(one for one in left if one.startswith("-")) if taken is not None else " ".join(left)
+    taken: str = getattr(arguments, "taken", "")
+    if left and (not taken or any(one.startswith("-") for one in left)):
+        unknown = " ".join(one for one in left if one.startswith("-")) if taken else " ".join(left)
         parser().error(f"unrecognized arguments: {unknown}")
     if left:
         setattr(arguments, taken, [*getattr(arguments, taken), *left])

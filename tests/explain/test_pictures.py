@@ -123,7 +123,7 @@ def test_a_limit_far_above_all_that_is_asked_for_is_told_and_not_drawn(monkeypat
     drawn = {}
     monkeypatch.setattr("smem_lint.report.plot.save", lambda figure, file: drawn.update(figure=figure))
     softmax = f"{KERNELS / 'softmax.py'}::online_softmax_kernel"
-    main(["explain", softmax, "--plot", str(tmp_path / "x.svg"), "--target", "sm_75,sm_90"])
+    main(["explain", softmax, "BLOCK=1024", "--plot", str(tmp_path / "x.svg"), "--target", "sm_75,sm_90"])
     capsys.readouterr()
     (axes,) = drawn["figure"].axes
     assert "above this picture: sm_90: 232,448 B" in [text.get_text() for text in axes.texts] and axes.get_ylim()[1] < 232_448
