@@ -33,6 +33,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
     for add in (
         _check, _explain, _estimate, _configs, _record, _verify, _compare, _baseline, _triage, _env, _server, _rule, _devices, _config,
+        _completion,
     ):  # fmt: skip
         add(commands)
     return top
@@ -209,3 +210,8 @@ def _config(commands: Any) -> None:
     command = _command(commands, "config", "config", "the settings in force")
     command.add_argument("paths", nargs="*", metavar="PATH")
     _settings(command)
+
+
+def _completion(commands: Any) -> None:
+    command = _command(commands, "completion", "completion", "a script that completes commands and options in a shell")
+    command.add_argument("shell", choices=("bash", "zsh", "fish"))
