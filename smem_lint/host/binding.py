@@ -206,7 +206,7 @@ class _Shared:
         constexprs: dict[str, Any] = {}
         types: dict[str, str] = {}
         attrs: dict[str, dict[str, int]] = {}
-        for name in facts.names:
+        for name in sorted(facts.names, key=lambda name: not self._tests_type(name, values)):
             self._parameter(name, values, constexprs, types, attrs, missing, tuned_by_list=entry is None and autotune is not None)
         for name in OPTIONS:
             if name in options and not isinstance(options[name], int):
@@ -235,6 +235,11 @@ class _Shared:
             arguments=facts.names,
             tried=tuple((constexpr, text) for text, constexpr in self.path.notes.get("sizes tried", {}).items()),
         )
+
+    def _tests_type(self, name: str, values: dict[str, Any]) -> bool:
+        """Whether a constexpr depends on the type of a tensor: it goes both ways, before the tensor is given a likely type."""
+        value = values.get(name)
+        return name in self.facts.constexprs and isinstance(value, Symbol) and any(base.text.endswith(".dtype") for base in value.bases())
 
     def _assumed(self, constexprs: dict[str, Any], values: dict[str, Any]) -> tuple[str, ...]:
         self._open.update(name for name in constexprs if name in values and self._rests_on_sizes(values[name]))

@@ -8,7 +8,20 @@ from collections.abc import Callable
 from typing import Any
 
 from smem_lint.host.limits import Limits, Raised, TooMuch
-from smem_lint.host.values import UNKNOWN, Assumed, DType, EnumMember, Function, Instance, Kernel, Outside, Symbol, Tensor, assumed, describe
+from smem_lint.host.values import (
+    UNKNOWN,
+    Assumed,
+    DType,
+    EnumMember,
+    Function,
+    Instance,
+    Kernel,
+    Outside,
+    Symbol,
+    Tensor,
+    assumed,
+    describe,
+)
 
 Operation = Callable[[Any, Any], Any]
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from smem_lint.host.limits import Abandoned, Limits, TooMuch, Undecided
+from smem_lint.host.ranges import range_of
 from smem_lint.host.values import UNKNOWN, Assumed, DType, EnumMember, Symbol, Tensor, assumed, describe
 
 _ASPECT = re.compile(r"(.+\(…\)#\d+)\.(shape|dtype|ndim|size|stride)(?:\[(-?\d+)\]|\((-?\d+)\))?")
@@ -345,7 +346,7 @@ class Path:
         return outcome
 
     def _known(self, kind: str, subject: Symbol, constant: Any) -> bool | None:
-        low, high = self.bounds.get(subject.text, (subject.low, None))
+        low, high = self._range(subject) if subject.operands and isinstance(constant, int) else self._bound(subject)
         if high is None and subject.low is not None and isinstance(constant, int) and constant >= _HUGE:
             high = _HUGE - 1
         if kind in ("==", "is") and constant in self.excluded.get(subject.text, ()):
@@ -365,6 +366,16 @@ class Path:
         if always.get(kind):
             return True
         return False if never.get(kind) else None
+
+    def _bound(self, symbol: Symbol) -> tuple[int | None, int | None]:
+        return self.bounds.get(symbol.text, (symbol.low, None))
+
+    def _range(self, symbol: Symbol) -> tuple[int | None, int | None]:
+        return range_of(symbol, self._fixed)
+
+    def _fixed(self, symbol: Symbol) -> tuple[int | None, int | None]:
+        value = self.values.get(symbol.text)
+        return (int(value), int(value)) if isinstance(value, int) else self._bound(symbol)
 
     def _learn(self, kind: str, subject: Symbol, constant: Any, outcome: bool) -> None:
         if kind in ("==", "is"):
@@ -418,14 +429,15 @@ def explore(
     """Run once for each path; yields each path with its result, or with the exception that ended it.
 
     Paths that differ from the first in one decision come before those that differ in two, so that a budget that ends
-    early has seen each alternative once; a ladder of tests on one size counts as one decision. Stops at ``limits.paths``; the last yield is then ``TooMuch``.
+    early has seen each alternative once; a ladder of tests on one size counts as one decision. Stops at ``limits.paths``;
+    the last yield is then ``TooMuch``.
     """
-    waiting: list[tuple[int, int, list[int], frozenset[str]]] = [(0, 0, [], frozenset())]
+    waiting: list[tuple[float, int, int, list[int], frozenset[str]]] = [(0, 0, 0, [], frozenset())]
     number = 0
     for _ in range(limits.paths):
         if not waiting:
             return
-        turns, _, prefix, sizes = heapq.heappop(waiting)
+        _, _, turns, prefix, sizes = heapq.heappop(waiting)
         path = Path(limits, prefix, chooser=chooser, nothing_given=nothing_given)
         try:
             result: Any = run(path)
@@ -435,12 +447,13 @@ def explore(
         taken = [decision.taken for decision in path.decisions]
         for place in range(len(prefix), len(taken)):
             decision = path.decisions[place]
+            further = decision.subject in sizes
             more = sizes | {decision.subject} if decision.subject else sizes
-            cost = turns + (not decision.subject or len(more) > len(sizes))
             for other in range(decision.options):
                 if other != taken[place]:
                     number += 1
-                    heapq.heappush(waiting, (cost, number, [*taken[:place], other], more))
+                    heapq.heappush(waiting, (turns - 0.5 if further else turns + 1, number, turns + (not further),
+                                             [*taken[:place], other], more))  # fmt: skip
     if waiting:
         yield Path(limits), TooMuch(f"more than {limits.paths} paths")
 
