@@ -38,7 +38,7 @@ def fix(report: Report, lint: Lint, diff: bool, unsafe: bool = False) -> int:
             if work.gone(one.finding):
                 _say_gone(one.finding, diff)
             else:
-                _say(one, work.attempt(one), diff)
+                _say(one, work.attempt(one), work.done, diff)
         if work.edits:
             changed += 1
             _show(path, work.text, work.result) if diff else _write(path, work.result)
@@ -92,6 +92,7 @@ class Work:
         except (Unreadable, CannotEdit):
             self.text = None
         self.result = b""
+        self.done = ""
 
     def gone(self, finding: Finding) -> bool:
         """Whether an earlier fix of the file took the finding along."""
@@ -105,7 +106,7 @@ class Work:
             return "the launch can also be reached in a way that could not be evaluated"
         reason = "nothing to try"
         tried: set[bytes] = set()
-        for way in one.attempts:
+        for way, done in zip(one.attempts, (one.done, *one.otherwise, *(one.done for _ in one.attempts)), strict=False):
             try:
                 edits = way(self.text)
                 result = self.text.edited([*self.edits, *edits])
@@ -117,7 +118,7 @@ class Work:
             tried.add(result)
             told = self._proof(one, result)
             if told is None:
-                self.edits, self.result = [*self.edits, *edits], result
+                self.edits, self.result, self.done = [*self.edits, *edits], result, done
                 return None
             reason = told
         return reason
@@ -184,10 +185,10 @@ def _say_gone(finding: Finding, diff: bool) -> None:
     print(f"{finding.file}:{finding.line}: {finding.rule} {goes} with an earlier fix of the file", file=sys.stderr)
 
 
-def _say(one: Fix, refused: str | None, diff: bool) -> None:
+def _say(one: Fix, refused: str | None, done: str, diff: bool) -> None:
     where = f"{one.finding.file}:{one.finding.line}"
     if refused is None:
-        print(f"{where}: {'would fix' if diff else 'fixed'} {one.finding.rule}: {one.done}", file=sys.stderr)
+        print(f"{where}: {'would fix' if diff else 'fixed'} {one.finding.rule}: {done}", file=sys.stderr)
     else:
         print(f"{where}: {one.finding.rule} is not fixed by {one.name}: {refused}", file=sys.stderr)
 

@@ -22,7 +22,8 @@ Attempt = Callable[[Text], list[Edit]]
 class Fix:
     """One fix of one finding; of its ``attempts`` the first is taken whose result the estimates prove.
 
-    ``done`` says what it comes to; ``refused``, why there is nothing to attempt.
+    ``done`` says what it comes to, ``otherwise`` what each attempt after the first comes to where that is something else; ``refused``,
+    why there is nothing to attempt.
     """
 
     name: str
@@ -30,6 +31,7 @@ class Fix:
     attempts: tuple[Attempt, ...]
     done: str = ""
     refused: str = ""
+    otherwise: tuple[str, ...] = ()
 
 
 def fixes_for(findings: Iterable[Finding], judged: Sequence[Judged], repository: Repository, *, unsafe: bool = False) -> Iterator[Fix]:
@@ -165,7 +167,8 @@ def _drop(finding: Finding, judged: Sequence[Judged], unsafe: bool) -> Fix | Non
     attempts: list[Attempt] = [drop]
     if unsafe:
         attempts.append(lambda text: Tuned(text, finding.line, finding.kernel).with_pruning())
-    return Fix(finding.fix, finding, tuple(attempts), f"the list keeps what can launch on {targets}, for every GPU")
+    kept = f"the list keeps what can launch on {targets}, for every GPU"
+    return Fix(finding.fix, finding, tuple(attempts), kept, otherwise=("the list prunes itself when the program runs",))
 
 
 def _never_fits(one: Judged) -> bool:

@@ -9,7 +9,7 @@ import tokenize
 from dataclasses import dataclass
 from typing import Any
 
-_MARK = re.compile(r"#\s*smem-lint:\s*(ignore-file|ignore|assume)\b\s*(.*)$")
+_MARK = re.compile(r"(?:^|(?<=\s))#\s*smem-lint:\s*(ignore-file|ignore|assume)\b\s*(.*)$")
 _CODES = re.compile(r"\[([^\]]*)\]\s*(.*)$")
 _ASSUMED = re.compile(r"([A-Za-z_]\w*)\s*=\s*")
 
@@ -18,7 +18,7 @@ _ASSUMED = re.compile(r"([A-Za-z_]\w*)\s*=\s*")
 class Suppression:
     """Silences the rules ``codes`` (none: all) at ``line``, or in the ``whole_file``.
 
-    A comment that stands alone on its line speaks of the next line that holds code.
+    A comment that stands alone on its line speaks of the next line that holds code. Others may stand before it: ``# noqa  # smem-lint: …``.
     """
 
     line: int
@@ -93,12 +93,13 @@ def _marks(text: str) -> list[tuple[str, int, int, str, int]]:
     try:
         for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT:
-                match = _MARK.match(token.string)
+                match = _MARK.search(token.string)
                 if match:
                     alone = not token.line[: token.start[1]].strip()
                     if alone:
                         pending.append(len(found))
-                    found.append((match.group(1), token.start[0], token.start[1], match.group(2), token.start[0]))
+                    column = token.start[1] + match.start()
+                    found.append((match.group(1), token.start[0], column, match.group(2), token.start[0]))
             elif pending and token.type not in (tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT):
                 for index in pending:
                     found[index] = (*found[index][:4], token.start[0])

@@ -70,10 +70,19 @@ def test_a_list_learns_to_prune_itself_where_that_is_asked_for(fixed):
     assert text.splitlines()[:4] == ["import torch", "import triton", "import triton.language as tl", "import smem_lint"]
 
 
+def test_what_is_said_of_a_list_is_what_was_done(run, tmp_path):
+    path = tmp_path / "kernels.py"
+    path.write_text(gemm(LAUNCH, tuned('[triton.Config({"BK": bk}, num_stages=3, num_warps=8) for bk in (64, 128)]')))
+    assert "would fix SMEM004: the list prunes itself when the program runs" in run(path.name, "--diff", "--unsafe-fixes")[2]
+    path.write_text(gemm(LAUNCH, tuned(f"[{FITS}, {DEAD}]")))
+    assert "would fix SMEM004: the list keeps what can launch on sm_120" in run(path.name, "--diff", "--unsafe-fixes")[2]
+
+
 def test_a_suppression_that_silences_nothing_goes(fixed):
     line = LAUNCH.replace("N=128", "N=128, BK=32, num_stages=2")
     source = gemm(f"# smem-lint: ignore[SMEM001] once\n# kept\n{line}  # kept  # smem-lint: ignore\n")
     assert fixed(gemm(f"{line}  # smem-lint: ignore[SMEM001] known")) == gemm(line)
+    assert fixed(gemm(f"{line}  # type: ignore  # smem-lint: ignore[SMEM001] known")) == gemm(f"{line}  # type: ignore")
     assert "    # kept\n" in fixed(source) and "smem-lint" not in fixed(source).split("# kept\n")[0]
 
 

@@ -58,7 +58,7 @@ def _alone(work: Work, one: Fix, places: Places) -> Action:
     refused = work.attempt(one)
     if refused is not None:
         return Action(f"Fix {one.finding.rule} ({one.name})", (one.finding,), disabled=refused)
-    title = f"Fix {one.finding.rule}: {one.done}"
+    title = f"Fix {one.finding.rule}: {work.done}"
     return Action(title, (one.finding,), _changes(work.edits, places), preferred=True)
 
 
