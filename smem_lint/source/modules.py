@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+from array import array
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from typing import Any, Literal
 
 from smem_lint.garbage import GarbageKept
 from smem_lint.source.bindings import Binding, FunctionEntry, FunctionNode, bindings_of, functions_of
+from smem_lint.source.mentions import calls
 from smem_lint.source.reading import Problem, Unreadable, parse, read
 
 CACHED_SOURCE_BYTES = 4_000_000
@@ -27,6 +29,7 @@ _SEARCHED_BYTES = 160_000_000
 _LARGE = 4_000_000
 _SKIPPED = frozenset({".git", "__pycache__", "node_modules", ".venv", "venv", "build", "dist", ".tox", ".mypy_cache"})
 _MAX_HOPS = 24
+_WORD = re.compile(rb"\w+")
 _OUTSIDE = ("triton", "torch", "numpy")
 """Top-level packages that are never looked for in the repository, even where a copy lies in it."""
 
@@ -157,6 +160,7 @@ class Repository:
         self._modules: OrderedDict[Path, SourceModule] = OrderedDict()
         self._calling: dict[str, tuple[Path, ...]] = {}
         self._sources: list[tuple[Path, bytes]] | None = None
+        self._places: dict[bytes, array[int]] = {}
         self._located: dict[tuple[Path, str], Path | None] = {}
         self._bases: dict[Path, Path] = {}
         search = [place for root in self.roots for place in (root, root / "src", root / "python") if place.is_dir()]
@@ -212,17 +216,23 @@ class Repository:
     def python_files_that_call(self, name: str) -> tuple[Path, ...]:
         """The Python files under the roots in whose text a function of this name is called, handed to a call, or decorates.
 
-        The files are read once, up to 160 MB, and searched once for each name.
+        The files are read once, up to 160 MB, with an index of their words, and searched once for each name.
         """
         found = self._calling.get(name)
         if found is None:
-            if self._sources is None:
-                self._sources = list(self._read_all())
-            plain, word = name.encode(), re.escape(name.encode())
-            pattern = re.compile(rb"\b" + word + rb"\s*\(|[(,]\s*" + word + rb"\s*[,)]|@(?:\w+\.)*" + word + rb"\b")
-            found = tuple(path for path, source in self._sources if plain in source and pattern.search(source))
+            word = name.encode()
+            found = tuple(path for path, source in self._sources_with(word) if calls(source, word))
             self._calling[name] = found
         return found
+
+    def _sources_with(self, word: bytes) -> Iterator[tuple[Path, bytes]]:
+        """The files in which a word stands, in order."""
+        if self._sources is None:
+            self._sources = list(self._read_all())
+            for place, (_, source) in enumerate(self._sources):
+                for one in set(_WORD.findall(source)):
+                    self._places.setdefault(one, array("I")).append(place)
+        return (self._sources[place] for place in self._places.get(word, ()))
 
     def _read_all(self) -> Iterator[tuple[Path, bytes]]:
         held = 0
