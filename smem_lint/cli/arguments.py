@@ -156,8 +156,8 @@ def _verify(commands: Any) -> None:
 
 def _compare(commands: Any) -> None:
     command = _command(commands, "compare", "compare", "two trees: per kernel and config, bytes before and after, new overflows")
-    command.add_argument("old", metavar="OLD")
-    command.add_argument("new", metavar="NEW")
+    command.add_argument("old", metavar="OLD", help="a folder, a file, or a git revision: main, HEAD~1, v1.0:src/kernels")
+    command.add_argument("new", metavar="NEW", help="the same")
     command.add_argument("--output-format", choices=("text", "markdown", "json"), default="text")
     _settings(command)
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from smem_lint.check import Judged, estimated
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.linting import Lint, package_root
-from smem_lint.cli.settings import existing, settings_of, write_output
+from smem_lint.cli.revisions import sides
+from smem_lint.cli.settings import settings_of, write_output
 from smem_lint.comparison import Tree, compare
 from smem_lint.config import Settings
 from smem_lint.engines import Engine, Estimate
@@ -23,14 +24,14 @@ from smem_lint.specialization import Specialization
 
 
 def run(arguments: argparse.Namespace) -> int:
-    old, new = existing([arguments.old]), existing([arguments.new])
-    settings = settings_of(arguments, new)
-    lint = Lint(settings, new, use_cache=not arguments.no_cache)
-    known: dict[str, Estimate] = {}
-    before, after = (_tree(settings, paths, known, not arguments.no_cache) for paths in (old, new))
-    found = compare(before, after, [device.target for device in lint.devices])
-    write_output(render(found, arguments.output_format, _name(old[0]), _name(new[0])), None)
-    return 1 if found.new_overflows else 0
+    with sides([arguments.old, arguments.new]) as (old, new):
+        settings = settings_of(arguments, [new.path])
+        lint = Lint(settings, [new.path], use_cache=not arguments.no_cache)
+        known: dict[str, Estimate] = {}
+        before, after = (_tree(settings, [one.path], known, not arguments.no_cache) for one in (old, new))
+        found = compare(before, after, [device.target for device in lint.devices])
+        write_output(render(found, arguments.output_format, old.name, new.name), None)
+        return 1 if found.new_overflows else 0
 
 
 @dataclass(eq=False)
@@ -80,8 +81,3 @@ def _tree(settings: Settings, paths: list[Path], known: dict[str, Estimate], use
     for problem in report.problems:
         print(f"{problem.file}: {problem.message}", file=sys.stderr)
     return Tree.of(judged, lint.repository)
-
-
-def _name(path: Path) -> str:
-    """What a person calls a tree: its folder, where the path is long."""
-    return path.as_posix() if len(path.parts) <= 3 and str(path) != "." else path.resolve().name

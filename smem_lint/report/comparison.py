@@ -133,7 +133,8 @@ def _verdict(row: Row) -> str:
         return f"fits {row.target} now" if row.after is not None else "was too large"
     if row.before is None or row.after is None:
         return f"{'new' if row.before is None else 'gone'}, {row.target}"
-    return row.target
+    still = (row.bytes[1] or 0) - row.limit
+    return f"{row.target}, still {still:,} over" if still > 0 else row.target
 
 
 def _number(value: int | None) -> str:

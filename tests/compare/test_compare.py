@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,55 @@ def test_a_new_overflow_ends_with_1(compare):
     assert found["summary"]["new_overflows"] == 1 and found["targets"] == ["sm_120"]
     assert compare({"stages": 4}, {"stages": 3})[0] == 0, "one that goes is none that comes"
     assert compare({"stages": 4}, {"stages": 5})[0] == 0, "what overflowed before is not new"
+
+
+def test_what_overflowed_before_is_still_told(compare):
+    assert "65,536 over" not in compare({"stages": 3}, {"stages": 2}, "text")[1]
+    assert "sm_120, still 62,464 over" in compare({"stages": 4}, {"stages": 5}, "text")[1]
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """A git repository with two commits: three stages, then four; the second one also has a link out of the repository."""
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
+    monkeypatch.setattr("smem_lint.cli.compare.engine_of", lambda *_, **__: FakeEngine())
+
+    def git(*arguments):
+        named = ["-c", "user.name=x", "-c", "user.email=x@y", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *named, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    git("init", "-q", "-b", "main")
+    for stages in (3, 4):
+        (tmp_path / "src").mkdir(exist_ok=True)
+        tree(tmp_path / "src", stages=stages)
+        if stages == 4:
+            (tmp_path / "src" / "out.py").symlink_to("/etc/passwd")
+        git("add", "-A")
+        git("commit", "-qm", str(stages))
+    git("tag", "four")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(("old", "new"), [("HEAD~1", "four"), ("main~1", "."), ("HEAD~1:src", "src"), ("HEAD~1", "src/launch.py")])
+def test_two_revisions(repository, capsys, old, new):
+    assert main(["compare", old, new, "--output-format", "json"]) == 1
+    assert rows(json.loads(capsys.readouterr().out)) == [(98_304, 131_072, ["num_stages 3 → 4"], True)]
+    assert main(["compare", new, old]) == 0
+    assert not subprocess.run(["git", "status", "--porcelain"], cwd=repository, capture_output=True).stdout
+
+
+def test_revisions_have_their_names(repository, capsys):
+    main(["compare", "HEAD~1", "four", "--output-format", "markdown"])
+    assert capsys.readouterr().out.startswith("### Shared memory: HEAD\\~1 → four\n")
+
+
+@pytest.mark.parametrize("name", ["HEAD~5", "nothing", "--upload-pack=x", "HEAD:gone", "HEAD~1:../x"])
+def test_what_is_neither_path_nor_revision_is_refused(repository, capsys, name):
+    assert main(["compare", "four", "--", name] if name.startswith("-") else ["compare", "four", name]) == 2
+    told = capsys.readouterr().err
+    assert told.startswith(f"smem-lint: error: {name}: ") and told.count("\n") == 1
 
 
 def test_a_block_that_changed_is_the_same_config(compare):
