@@ -141,7 +141,7 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
         return configs
 
     results: dict[Any, Config] = {}
-    for _, result in _from_both_ends(limits, run, profile, found):
+    for path, result in _from_both_ends(limits, run, profile, found):
         found.paths += 1
         if isinstance(result, TooMuch):
             found.cut = found.cut or str(result)
@@ -150,10 +150,12 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
         elif isinstance(result, RecursionError):
             found.cut = found.cut or "nested too deeply"
         elif isinstance(result, list):
+            before = len(results)
             for config in result:
                 key = key_of(config)
                 held = results.get(key)
                 results[key] = config if held is None else _weaker(held, config)
+            path.fruitless = len(results) == before
     found.configs = [replace(config, cut=found.cut) for config in results.values()] if found.cut else list(results.values())
     return found
 
@@ -265,6 +267,8 @@ def _arguments(run: Evaluation, function: Function, receiver: Any) -> Sequence[A
             continue
         values.append(_argument(run, function, parameter.arg))
         _note_default(run, function, parameter.arg)
+        if parameter.arg not in function.defaults and not _may_be_none(parameter.annotation):
+            run.path.notes[f"required {parameter.arg}"] = True
     for parameter in (*positional, *parameters.kwonlyargs):
         if parameter.annotation is not None and ast.unparse(parameter.annotation) == "bool":
             run.path.notes[f"flag {parameter.arg}"] = True
@@ -273,6 +277,10 @@ def _arguments(run: Evaluation, function: Function, receiver: Any) -> Sequence[A
     if parameters.kwonlyargs:
         function.defaults = {name: value for name, value in function.defaults.items() if name not in {p.arg for p in parameters.kwonlyargs}}
     return values
+
+
+def _may_be_none(annotation: ast.expr | None) -> bool:
+    return annotation is not None and any(word in ast.unparse(annotation) for word in ("None", "Optional"))
 
 
 def _autograd_context(program: Program, run: Evaluation, module: SourceModule, entry: FunctionEntry) -> Instance | None:

@@ -16,7 +16,7 @@ class Limits:
     characters: int = 1_000_000
     integer_bits: int = 4_096
     decisions: int = 48
-    paths: int = 64
+    paths: int = 48
     site_steps: int = 300_000
 
 

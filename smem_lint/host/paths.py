@@ -57,6 +57,8 @@ class Path:
     """Tensors that calls give, by the symbols that stand for them: what is known of one once the call is followed."""
     nothing_given: bool = False
     """Whether an optional argument is first taken to be None rather than given."""
+    fruitless: bool = False
+    """Set by who explores: the path showed nothing that others had not."""
     conditional: int = 0
     """Above zero a branch is followed that may not be taken: nothing is learnt from what it takes for granted."""
     frozen: int = 0
@@ -175,7 +177,7 @@ class Path:
             return not wanted
         if settled.text in self.memo:
             return bool(self.memo[settled.text])
-        if self.chooser is not None and self._by_scenario(settled):
+        if self.chooser is not None and not self._is_left_out(settled) and self._by_scenario(settled):
             return self.truth(settled)
         return self._compare(settled)
 
@@ -324,7 +326,7 @@ class Path:
                 self.when.append(_negated(symbol.text))
                 return False
             # Two sizes that are both open: what a test of one against the other guards is the unusual case.
-            outcome = self._fork(symbol.text, symbol, first=False if symbol.kind in ("<", ">", "<=", ">=") else None)
+            outcome = self._fork(symbol.text, symbol, first=False if symbol.kind in _ORDER else self._usual(symbol))
             if outcome:
                 self.memo[f"{symbol.text} is None"] = False
             return outcome
@@ -340,7 +342,7 @@ class Path:
         known = self._known(kind, subject, constant)
         if known is not None:
             return known
-        size = subject.text if subject.low is not None and kind in _ORDER else ""
+        size = subject.text if kind in _ORDER else ""
         outcome = self._fork(text, symbol, first=constant.name == "bfloat16" if isinstance(constant, DType) else None, size=size)
         self._learn(kind, subject, constant, outcome)
         return outcome
@@ -366,6 +368,16 @@ class Path:
         if always.get(kind):
             return True
         return False if never.get(kind) else None
+
+    def _is_left_out(self, condition: Symbol) -> bool:
+        """Whether the question is if an argument that callers may leave out is None: no published size answers that."""
+        comparison = _comparison(condition)
+        return comparison is not None and comparison[2] is None and self.notes.get(f"default {comparison[1].text}", UNKNOWN) is None
+
+    def _usual(self, symbol: Symbol) -> bool | None:
+        """How a flag is where the caller leaves it out; None where it says nothing."""
+        default = self.notes.get(f"default {symbol.text}") if self.nothing_given else None
+        return default if isinstance(default, bool) else None
 
     def _bound(self, symbol: Symbol) -> tuple[int | None, int | None]:
         return self.bounds.get(symbol.text, (symbol.low, None))
@@ -405,7 +417,8 @@ class Path:
         if self.frozen:
             raise Undecided((symbol.reason or symbol.text) if symbol is not None else "a value that is not known")
         if first is None:
-            first = self.nothing_given or not text.endswith(" is None")
+            subject, is_none, _ = text.rpartition(" is None")
+            first = not is_none or (self.nothing_given and f"required {subject}" not in self.notes)
         outcome = (self.choose(2, size) == 0) is first
         self.memo[text] = outcome
         if symbol is not None:
@@ -429,7 +442,8 @@ def explore(
     """Run once for each path; yields each path with its result, or with the exception that ended it.
 
     Paths that differ from the first in one decision come before those that differ in two, so that a budget that ends
-    early has seen each alternative once; a ladder of tests on one size counts as one decision. Stops at ``limits.paths``;
+    early has seen each alternative once; a ladder of tests on one size counts as one decision. What
+    comes of a path that the caller found ``fruitless`` waits longer. Stops at ``limits.paths``;
     the last yield is then ``TooMuch``.
     """
     waiting: list[tuple[float, int, int, list[int], frozenset[str]]] = [(0, 0, 0, [], frozenset())]
@@ -452,7 +466,7 @@ def explore(
             for other in range(decision.options):
                 if other != taken[place]:
                     number += 1
-                    heapq.heappush(waiting, (turns - 0.5 if further else turns + 1, number, turns + (not further),
+                    heapq.heappush(waiting, (turns - 0.5 if further else turns + 1 + path.fruitless, number, turns + (not further),
                                              [*taken[:place], other], more))  # fmt: skip
     if waiting:
         yield Path(limits), TooMuch(f"more than {limits.paths} paths")

@@ -32,8 +32,8 @@ def test_a_site_that_is_cut_says_so(tmp_path: Path) -> None:
     body = "".join(f"    if {flag}(x): BLOCK *= 2\n" for flag in flags)
     host = f"def go(x, y, {', '.join(flags)}):\n    BLOCK = 2\n{body}    kernel[(1,)](x, y, 3, BLOCK)\n"
     configs = found(tmp_path, ("m.py", KERNEL + host))
-    assert len(configs) > 2 and all("more than 64 paths" in one.cut for one in configs)
-    assert "more than 64 paths" in configs[0].to_json()["cut"]
+    assert len(configs) > 2 and all("more than 48 paths" in one.cut for one in configs)
+    assert "more than 48 paths" in configs[0].to_json()["cut"]
 
 
 def test_a_site_that_is_not_cut_says_nothing(tmp_path: Path) -> None:
