@@ -27,6 +27,9 @@ def run(arguments: argparse.Namespace) -> int:
 FOR_PEOPLE = ("full", "concise", "github")
 """Formats that leave notes out unless they are asked for."""
 
+AS_CHECKED = ("json", "json-lines")
+"""Formats whose files stay relative to the path that was checked; in the others they are named from the current folder."""
+
 
 def _paths(arguments: argparse.Namespace) -> list[Path]:
     """What is checked; for records the roots that are named, else those that the records name. Raises UsageError."""
@@ -65,7 +68,10 @@ def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
 
 def _write(report: Report, arguments: argparse.Namespace, output_format: str, folders: Sequence[Path]) -> None:
     from smem_lint.report import Options, render
+    from smem_lint.report.from_here import from_here
 
+    if output_format not in AS_CHECKED:
+        report, folders = from_here(report, folders), [Path.cwd(), *folders]
     color = not arguments.output_file and use_color(sys.stdout)
     text = render(output_format, report, Options(color, arguments.show_info, __version__, tuple(folders)))
     try:

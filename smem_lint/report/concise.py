@@ -48,6 +48,8 @@ def closing(report: Report, options: Options, style: Style) -> str:
         text = f"Nothing was checked: no config of a Triton kernel was found in {count(statistics.get('files', 0), 'file')}."
     if hidden and not options.show_info:
         text += f" {count(hidden, 'note')} {'is' if hidden == 1 else 'are'} not shown (--show-info)."
+    if known := statistics.get("in_baseline", 0):
+        text += f" {count(known, 'finding')} of the baseline {'is' if known == 1 else 'are'} left out."
     cut = statistics.get("cut_launches", 0)
     if cut:
         text += f" {count(cut, 'launch site')} can be reached in more ways than were followed."

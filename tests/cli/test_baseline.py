@@ -55,6 +55,7 @@ def test_more_bytes_are_new(lint, known):
 def test_what_is_known_is_counted(lint, known):
     _, out, _ = lint("check", "--output-format", "json", "--baseline", "known.json")
     assert json.loads(out)["summary"]["in_baseline"] == 1
+    assert lint("check", "--baseline", "known.json")[1].endswith(" 1 finding of the baseline is left out.\n")
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"version": 2, "findings": []}', '{"version": 1, "findings": [{}]}'])
