@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from smem_lint.source.bindings import FunctionEntry
+from smem_lint.source.mentions import lines_of
 from smem_lint.source.modules import Definition, Repository, SourceModule, jit_kind
 
 _MAX_FILES = 24
@@ -93,7 +95,10 @@ class Callers:
             other = self.repository.module_at(path)
             if other is None:
                 continue
+            mentions = lines_of(other.source, name.encode())
             for caller in other.functions:
+                if mentions is not None and not _within(mentions, caller):
+                    continue
                 if caller.node is entry.node or (caller.node.decorator_list and jit_kind(caller.node, other, self.repository)):
                     continue
                 if name in self._called(other, caller) and self._means(other, name, module, entry):
@@ -111,6 +116,11 @@ class Callers:
             return True
         bindings = other.bindings.get(name)
         return bindings is None or any(binding.kind == "import" for binding in bindings)
+
+
+def _within(lines: list[int], function: FunctionEntry) -> bool:
+    place = bisect_left(lines, function.node.lineno)
+    return place < len(lines) and lines[place] <= (function.node.end_lineno or function.node.lineno)
 
 
 def _is_nested(entry: FunctionEntry) -> bool:

@@ -22,6 +22,21 @@ def calls(source: bytes, name: bytes) -> bool:
     return False
 
 
+def lines_of(source: bytes, name: bytes) -> list[int] | None:
+    """The numbers of the lines in which a name stands, ascending; None where lines end in other ways than with a newline."""
+    if b"\r" in source:
+        return None
+    found: list[int] = []
+    line, counted, at = 1, 0, source.find(name)
+    while at >= 0:
+        line += source.count(b"\n", counted, at)
+        counted = at
+        if not found or found[-1] != line:
+            found.append(line)
+        at = source.find(name, at + len(name))
+    return found
+
+
 def _is_call(source: bytes, at: int, end: int) -> bool:
     if _CALLED.match(source, end):
         return True
