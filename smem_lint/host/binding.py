@@ -21,6 +21,7 @@ from smem_lint.host.guards import byte_guard
 from smem_lint.host.kernel_facts import KernelFacts, facts_of
 from smem_lint.host.kernel_roles import TESTED, TILE, TURNS, roles
 from smem_lint.host.limits import Abandoned, Raised, TooMuch, Undecided
+from smem_lint.host.outcomes import more_sizes
 from smem_lint.host.outside import bits
 from smem_lint.host.profile import Profile
 from smem_lint.host.values import (
@@ -331,6 +332,9 @@ class _Shared:
             if base.low is not None and isinstance(path.value(base), Symbol):
                 low, high = path.bounds.get(base.text, (base.low, None))
                 options = [size for size in self._domain(base) if (low is None or size >= low) and (high is None or size <= high)]
+                if not name:
+                    options += [size for size in more_sizes(symbol, base, options, path.settle)
+                                if (low is None or size >= low) and (high is None or size <= high)]  # fmt: skip
                 options = options or [high if high is not None else max(low or 1, 1)]
                 if len(options) > 1:
                     path.notes.setdefault("sizes tried", {})[base.text] = name if base is symbol else ""

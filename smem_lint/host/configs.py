@@ -143,9 +143,11 @@ def _configs_of(program: Program, site: Site, profile: Profile, found: Found) ->
         if from_callers and not found.configs:
             return from_callers
     elif site.function is not None and any(config.tried for config in found.configs):
-        known = [config for config in _of_known_sizes(program, site, profile) if not config.unresolved and not config.tried]
+        from_callers = _of_known_sizes(program, site, profile)
+        known = [config for config in from_callers if not config.unresolved and not config.tried]
         if known:
-            return _unlike([*_with_sizes_of(program, site, profile, found, known), *known])
+            unsure = {name for config in from_callers for name, _ in config.tried}
+            return _unlike([*_with_sizes_of(program, site, profile, found, known, unsure), *known])
     if not found.configs:
         return [unreached(program, site, found)]
     return found.configs
@@ -193,10 +195,13 @@ def _through_callers(program: Program, site: Site, profile: Profile, *, helper: 
     return _marked(configs, cut)
 
 
-def _with_sizes_of(program: Program, site: Site, profile: Profile, found: Found, known: list[Config]) -> list[Config]:
-    """The site's own configs once more, with the sizes that callers are known to give in place of any."""
+def _with_sizes_of(program: Program, site: Site, profile: Profile, found: Found, known: list[Config], unsure: set[str]) -> list[Config]:
+    """The site's own configs once more, with the sizes that callers are known to give in place of any.
+
+    ``unsure`` are constexprs that some caller leaves open: those may have any value.
+    """
     sizes: dict[str, set[int]] = {}
-    for name, text in {pair for config in found.configs for pair in config.tried}:
+    for name, text in {pair for config in found.configs for pair in config.tried if pair[0] not in unsure}:
         values = {assumed(config.constexprs[name]) if name in config.assumed else config.constexprs[name]
                   for config in known if isinstance(config.constexprs.get(name), int)}  # fmt: skip
         if values:

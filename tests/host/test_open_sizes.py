@@ -129,3 +129,28 @@ def test_a_product_of_sizes_that_are_not_known(tmp_path: Path) -> None:
     host = "def go(x, y):\n    assert math.prod(x.shape[:2]) <= y.numel()\n    kernel[(1,)](x, 3, 64, math.prod((2, 4, 4)), 7)\n"
     (config,) = found(tmp_path, host)
     assert not config.unresolved and config.constexprs["BLOCK"] == 32
+
+
+def test_every_value_of_an_option_is_met(tmp_path: Path) -> None:
+    """``num_warps`` is 16 for a row of 8192 alone, which is no size that is tried for tiles."""
+    host = """
+def go(x):
+    block = triton.next_power_of_2(x.shape[1])
+    kernel[(1,)](x, 3, 7, block, 7, num_warps=min(32, max(4, block // 512)))
+"""
+    assert {one.options["num_warps"] for one in found(tmp_path, host)} == {4, 8, 16, 32}
+
+
+def test_a_caller_that_leaves_a_size_open_is_not_outvoted(tmp_path: Path) -> None:
+    """One caller knows the width, the other hands on what it is given: the kernel may see any."""
+    host = """
+def go(x):
+    width = x.shape[-1]
+    kernel[(1,)](x, 3, width, triton.next_power_of_2(width), 7)
+
+def known():
+    go(torch.empty((4, 384)))
+"""
+    assert {one.constexprs["D"] for one in found(tmp_path, host)} == {384}
+    blocks = {one.constexprs["BLOCK"] for one in found(tmp_path, host + "\ndef handed_on(x):\n    go(x)\n")}
+    assert 512 in blocks and len(blocks) > 2
