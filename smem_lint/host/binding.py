@@ -7,6 +7,7 @@ a parameter annotated with a scalar type has that type.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.expressions import item
 from smem_lint.host.guards import byte_guard
 from smem_lint.host.kernel_facts import KernelFacts, facts_of
+from smem_lint.host.kernel_needs import needed
 from smem_lint.host.kernel_roles import TESTED, TILE, TURNS, roles
 from smem_lint.host.limits import Abandoned, Raised, TooMuch, Undecided
 from smem_lint.host.outcomes import more_sizes
@@ -209,6 +211,7 @@ class _Shared:
         attrs: dict[str, dict[str, int]] = {}
         for name in sorted(facts.names, key=lambda name: not self._tests_type(name, values)):
             self._parameter(name, values, constexprs, types, attrs, missing, tuned_by_list=entry is None and autotune is not None)
+        self._refuse_none(constexprs)
         for name in OPTIONS:
             if name in options and not isinstance(options[name], int):
                 missing.append(Missing(name, _reason(options.pop(name)), launch.node.lineno))
@@ -237,10 +240,22 @@ class _Shared:
             tried=tuple((constexpr, text) for text, constexpr in self.path.notes.get("sizes tried", {}).items()),
         )
 
+    def _refuse_none(self, constexprs: dict[str, Any]) -> None:
+        """Leave a path on which an argument came to be None that the kernel cannot do without; one that is written so is let be."""
+        call = self.launch.node
+        written = {*(name for name, argument in zip(self.facts.names, call.args, strict=False) if _is_none(argument)),
+                   *(keyword.arg for keyword in call.keywords if _is_none(keyword.value))}  # fmt: skip
+        supposed = [name for name, value in constexprs.items() if value is None and name in self.bound.values and name not in written]
+        if supposed and (lacking := needed(self.kernel.node, constexprs).intersection(supposed)):
+            raise Abandoned(f"{self.kernel.name} takes no None for {', '.join(sorted(lacking))}")
+
     def _tests_type(self, name: str, values: dict[str, Any]) -> bool:
-        """Whether a constexpr depends on the type of a tensor: it goes both ways, before the tensor is given a likely type."""
+        """Whether a constexpr asks for the type of a tensor, or whether one is given: it goes both ways, before the tensor is taken for
+        one of a likely type."""
         value = values.get(name)
-        return name in self.facts.constexprs and isinstance(value, Symbol) and any(base.text.endswith(".dtype") for base in value.bases())
+        if name not in self.facts.constexprs or not isinstance(value, Symbol):
+            return False
+        return value.kind in ("is", "is not") or any(base.text.endswith(".dtype") for base in value.bases())
 
     def _assumed(self, constexprs: dict[str, Any], values: dict[str, Any]) -> tuple[str, ...]:
         self._open.update(name for name in constexprs if name in values and self._rests_on_sizes(values[name]))
@@ -492,6 +507,10 @@ class _Shared:
         if isinstance(dtype, Symbol):
             self.path.values[dtype.text] = DType(wanted)
         return DType(wanted)
+
+
+def _is_none(argument: ast.expr) -> bool:
+    return isinstance(argument, ast.Constant) and argument.value is None
 
 
 def _kept(entry: TunedConfig | None, autotune: Autotune | None) -> tuple[str, ...]:

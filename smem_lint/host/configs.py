@@ -127,7 +127,7 @@ def configs_of_site(program: Program, site: Site, profile: Profile) -> list[Conf
     found = follow(program, site, profile)
     if not (found.configs or found.kernels or found.unknown_kernel or found.cut) and site.function is not None:
         found = follow(program, site, profile, any_layout=True)
-    if found.kernels and not found.configs:
+    if found.kernels and not (found.configs or found.refused):
         return []
     configs = _configs_of(program, site, profile, found)
     cut = next((config.cut for config in configs if config.cut), "")

@@ -45,6 +45,7 @@ class Found:
     paths: int = 0
     steps: int = 0
     raised: str = ""
+    refused: str = ""
 
 
 class _Reached(Exception):
@@ -188,7 +189,11 @@ class _Watch:
         else:
             self.found.kernels.add(kernel.name)
             if kernel.kind == "jit":
-                made = configs_of_launch(self.run, launch, self.profile, autotune_for(self.run.program, kernel))
+                try:
+                    made = configs_of_launch(self.run, launch, self.profile, autotune_for(self.run.program, kernel))
+                except Abandoned as abandoned:
+                    self.found.refused = str(abandoned)
+                    raise
                 self.configs.extend(marked(self.run, launch, made))
         if not launch.guarded and not self.repeats:
             raise _Reached
@@ -343,6 +348,8 @@ def unreached(program: Program, site: Site, found: Found) -> Config:
     reason = found.cut or (
         f"which kernel {found.unknown_kernel} is"
         if found.unknown_kernel
+        else found.refused
+        if found.refused
         else f"every path ends in {found.raised}"
         if found.raised
         else "no path to this launch was found"

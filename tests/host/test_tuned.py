@@ -19,7 +19,8 @@ import triton.language as tl
 def moe_kernel(a_ptr, b_ptr, scale_ptr, BLOCK_SIZE_M: tl.constexpr, BLOCK_SIZE_K: tl.constexpr, use_fp8_w8a8: tl.constexpr):
     a = tl.load(a_ptr + tl.arange(0, BLOCK_SIZE_M))
     tl.store(b_ptr + tl.arange(0, BLOCK_SIZE_M), a)
-    tl.load(scale_ptr)
+    if use_fp8_w8a8:
+        tl.load(scale_ptr)
 
 def invoke(A, B, A_scale, config, use_fp8_w8a8, block_shape):
     if use_fp8_w8a8:
