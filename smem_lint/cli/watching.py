@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from smem_lint.cli.errors import UsageError
 from smem_lint.cli.linting import python_files, root_of
 from smem_lint.cli.settings import settings_of, use_color
 from smem_lint.config import find_config
@@ -25,22 +26,28 @@ def watch(
     rounds: int | None = None,
 ) -> int:
     """Call ``check`` now and after each change, until interrupted (or for so many ``rounds``); its last exit code."""
+    seen = state(arguments, paths)  # before the check: what changes while it runs is checked again
     code = _round(check)
-    seen = state(arguments, paths)
-    while rounds is None or rounds > 1:
-        time.sleep(interval)
-        now = state(arguments, paths)
-        if now != seen:
-            seen = now
-            code = _round(check)
-            rounds = rounds - 1 if rounds is not None else None
+    try:
+        while rounds is None or rounds > 1:
+            time.sleep(interval)
+            now = state(arguments, paths)
+            if now != seen:
+                seen = now
+                code = _again(check)
+                rounds = rounds - 1 if rounds is not None else None
+    except KeyboardInterrupt:  # the way to end it
+        print(file=sys.stderr)
     return code
 
 
 def state(arguments: argparse.Namespace, paths: Sequence[Path]) -> Mapping[str, tuple[int, int]]:
     """Time and size of every file that can change the report."""
-    settings = settings_of(arguments, list(paths))
-    files = [*python_files(paths, [root_of(path) for path in paths], settings.exclude)]
+    try:
+        exclude = settings_of(arguments, list(paths)).exclude
+    except UsageError:  # the check says what is wrong with the settings
+        exclude = ()
+    files = [*python_files(paths, [root_of(path) for path in paths], exclude)]
     files += [found for path in paths if (found := find_config(path)) is not None]
     stamps = {}
     for file in files:
@@ -50,6 +57,15 @@ def state(arguments: argparse.Namespace, paths: Sequence[Path]) -> Mapping[str, 
             continue
         stamps[os.fspath(file)] = (status.st_mtime_ns, status.st_size)
     return stamps
+
+
+def _again(check: Callable[[], int]) -> int:
+    """A further round: settings that were broken in the meantime are told, and watched until they are mended."""
+    try:
+        return _round(check)
+    except UsageError as error:
+        print(f"smem-lint: error: {error}", file=sys.stderr)
+        return 2
 
 
 def _round(check: Callable[[], int]) -> int:

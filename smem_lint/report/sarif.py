@@ -29,7 +29,7 @@ def render(report: Report, options: Options) -> str:
         },
         "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": [_notification(one) for one in report.problems]}],
         "columnKind": "unicodeCodePoints",
-        "originalUriBaseIds": {"ROOT": {"description": {"text": "The folder that smem-lint was started in; for files outside of it the path that was checked."}}},
+        "originalUriBaseIds": {"ROOT": {"description": {"text": "Where smem-lint was started; for files elsewhere what was checked."}}},
         "results": list(_results(report.findings, index)),
     }  # fmt: skip
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, default=str) + "\n"
