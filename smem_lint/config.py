@@ -77,9 +77,14 @@ def find_config(start: Path) -> Path | None:
 
 
 def _mentions(project: Path) -> bool:
+    """Whether it has a table of ours; one that has, but is no TOML, is not passed over: loading it says what is wrong."""
+    data = b""
     try:
-        return b"smem-lint" in project.read_bytes() and "smem-lint" in load_toml(project).get("tool", {})
-    except (OSError, TOMLError, UnicodeDecodeError, TypeError, AttributeError):
+        data = project.read_bytes()
+        return b"smem-lint" in data and "smem-lint" in load_toml(project).get("tool", {})
+    except (TOMLError, UnicodeDecodeError):
+        return b"[tool.smem-lint" in data
+    except (OSError, TypeError, AttributeError):
         return False
 
 

@@ -59,4 +59,4 @@ def test_from_clean_to_a_finding_to_other_settings(project, watched):
     write(project / "pyproject.toml", "[tool.smem-lint]\n")
     assert "launch.py:1:44: SMEM011" in until("watching")
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 0 and "Traceback" not in process.stdout.read()
+    assert process.wait(20) == 1 and "Traceback" not in process.stdout.read()

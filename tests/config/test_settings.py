@@ -31,6 +31,13 @@ def test_a_hidden_file_stands_before_the_others(tmp_path):
     assert find_config(tmp_path) == hidden
 
 
+def test_a_broken_project_file_with_our_table_is_not_passed_over(tmp_path):
+    path = write(tmp_path / "pyproject.toml", '[tool.smem-lint]\ntarget = "sm_90"\n[project\n')
+    assert find_config(tmp_path) == path
+    with pytest.raises(ConfigError, match="pyproject.toml"):
+        load(path)
+
+
 def test_a_broken_project_file_of_others_is_passed_over(tmp_path):
     write(tmp_path / "pyproject.toml", "smem-lint = [")
     assert find_config(tmp_path) is None or find_config(tmp_path).parent != tmp_path
