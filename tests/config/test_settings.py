@@ -34,7 +34,7 @@ def test_a_hidden_file_stands_before_the_others(tmp_path):
 def test_a_broken_project_file_with_our_table_is_not_passed_over(tmp_path):
     path = write(tmp_path / "pyproject.toml", '[tool.smem-lint]\ntarget = "sm_90"\n[project\n')
     assert find_config(tmp_path) == path
-    with pytest.raises(ConfigError, match="pyproject.toml"):
+    with pytest.raises(ConfigError, match=r"pyproject\.toml"):
         load(path)
 
 
