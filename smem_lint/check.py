@@ -320,10 +320,12 @@ def _list_facts(members: Sequence[Judged]) -> tuple[Judged | None, dict[str, Any
     dead = {one.config.index for one in answered if one.overflows}
     known = {one.config.index for one in answered}
     extreme = (min if dead == known else max)(answered, key=lambda one: one.bytes)
+    of = max(one.config.of for one in members)
+    before = f" of the {of} before pruning" if dead and pruned else ""  # numbers count in the list as it stands
     return extreme, {
-        **_base_facts(extreme), "bytes": extreme.bytes, "of": max(one.config.of for one in members) - len(pruned), "evaluated": len(known),
+        **_base_facts(extreme), "bytes": extreme.bytes, "of": of - len(pruned), "evaluated": len(known),
         "own": extreme.of_own_device, "named": f" ({extreme.config.device_name}, which it is named for)" if extreme.of_own_device else "",
-        "fitting": len(known - dead), "dead": len(dead), "dead_configs": _spell_indices(dead),
+        "fitting": len(known - dead), "dead": len(dead), "dead_configs": _spell_indices(dead) + before,
     }  # fmt: skip
 
 

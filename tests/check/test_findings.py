@@ -170,7 +170,7 @@ def test_what_the_list_prunes_itself_is_not_dead():
     configs = autotune(64, 128, 256)
     assert found([configs[0], *(replace(one, pruned=True) for one in configs[1:])], size_of_block) == []
     (one,) = found([configs[0], configs[1], replace(configs[2], pruned=True)], size_of_block)
-    assert one.message.startswith("1 of the 2 configs of kernel can never launch on sm_120 (#1)")
+    assert one.message.startswith("1 of the 2 configs of kernel can never launch on sm_120 (#1 of the 3 before pruning): ")
     (one,) = found([replace(configs[0], pruned=True), *configs[1:]], size_of_block)
     assert one.rule == "SMEM003" and one.bytes == 128_000
 
