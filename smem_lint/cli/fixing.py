@@ -36,9 +36,9 @@ def fix(report: Report, lint: Lint, diff: bool, unsafe: bool = False) -> int:
         work = Work(lint, engine, path, report)
         for one in fixes:
             if work.gone(one.finding):
-                _say_gone(one.finding, diff)
+                _say_gone(one.finding, path, diff)
             else:
-                _say(one, work.attempt(one), work.done, diff)
+                _say(one, path, work.attempt(one), work.done, diff)
         if work.edits:
             changed += 1
             _show(path, work.text, work.result) if diff else _write(path, work.result)
@@ -180,13 +180,19 @@ def _key(finding: Finding) -> tuple[str, str, str]:
     return finding.rule, finding.kernel, finding.target
 
 
-def _say_gone(finding: Finding, diff: bool) -> None:
+def _from_here(path: Path) -> str:
+    """A file as people find it from the current folder."""
+    name = os.path.relpath(path)
+    return str(path) if name.startswith("..") else Path(name).as_posix()
+
+
+def _say_gone(finding: Finding, path: Path, diff: bool) -> None:
     goes = "would go" if diff else "went"
-    print(f"{finding.file}:{finding.line}: {finding.rule} {goes} with an earlier fix of the file", file=sys.stderr)
+    print(f"{_from_here(path)}:{finding.line}: {finding.rule} {goes} with an earlier fix of the file", file=sys.stderr)
 
 
-def _say(one: Fix, refused: str | None, done: str, diff: bool) -> None:
-    where = f"{one.finding.file}:{one.finding.line}"
+def _say(one: Fix, path: Path, refused: str | None, done: str, diff: bool) -> None:
+    where = f"{_from_here(path)}:{one.finding.line}"
     if refused is None:
         print(f"{where}: {'would fix' if diff else 'fixed'} {one.finding.rule}: {done}", file=sys.stderr)
     else:
@@ -196,8 +202,7 @@ def _say(one: Fix, refused: str | None, done: str, diff: bool) -> None:
 def _show(path: Path, text: Text | None, result: bytes) -> None:
     assert text is not None
     before, after = (data.decode().splitlines(keepends=True) for data in (text.utf8, Text(result).utf8))
-    name = os.path.relpath(path)
-    name = str(path) if name.startswith("..") else Path(name).as_posix()
+    name = _from_here(path)
     for line in difflib.unified_diff(before, after, name, name):
         sys.stdout.write(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
     sys.stdout.flush()

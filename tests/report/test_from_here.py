@@ -42,6 +42,13 @@ def test_so_do_terminals(check):
     assert "(src/ops/mla_decode.py:44)" in check("full") and "explain: smem-lint explain src/ops/mla_decode.py:82" in check("full")
 
 
+def test_so_does_what_a_fix_says(check, tmp_path, capsys):
+    assert main(["check", "src/ops", "--engine", "model", "--diff"]) == 1
+    told = capsys.readouterr()
+    assert told.out.startswith("--- src/ops/mla_decode.py\n+++ src/ops/mla_decode.py\n")
+    assert told.err.startswith("src/ops/mla_decode.py:82: would fix SMEM001: ")
+
+
 def test_json_names_it_from_the_path_that_was_checked(check):
     assert {one["file"] for one in json.loads(check("json"))["results"]} == {"mla_decode.py"}
     assert {json.loads(line)["file"] for line in check("json-lines").splitlines()} == {"mla_decode.py"}
