@@ -42,7 +42,7 @@ kernel_dispatch|ValueError: type fp8e4nv not supported in this architecture. The
 kernel_dispatch|triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error
 kernel_dispatch|RuntimeError: Internal Triton PTX codegen error: ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'
 device_memory|RuntimeError: CUDA Error: out of memory at /workspace/csrc/cumem_allocator.cpp:62
-device_memory|ValueError: To serve at least one request with the model's max seq len (40960), 5.62 GiB KV cache is needed, which is
+device_memory|ValueError: To serve one request, 5.62 GiB KV cache is needed, which is larger than the available KV cache memory
 device_memory|RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.
 device_memory|cupy_backends.cuda.api.runtime.CUDARuntimeError: cudaErrorMemoryAllocation: out of memory
 shared_memory|torch._inductor.exc.InductorError: RuntimeError: Failed to run autotuning code block: out of resource: shared memory,
