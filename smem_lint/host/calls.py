@@ -241,10 +241,11 @@ def bind_arguments(run: Evaluation, function: Function, args: Sequence[Any], kwa
     for name, value in zip(names, args, strict=False):
         bound[name] = value
     rest = list(args[len(names) :])
+    open_rest = given.pop("*", None)
     if rest and parameters.vararg is None:
         raise Raised("TypeError")
     if parameters.vararg is not None:
-        bound[parameters.vararg.arg] = tuple(rest)
+        bound[parameters.vararg.arg] = tuple(rest) if rest or open_rest is None else open_rest
     extra: dict[str, Any] = rest_given if isinstance(rest_given, Rest) else {}
     accepted = {*names, *(parameter.arg for parameter in parameters.kwonlyargs)}
     for name, value in given.items():

@@ -318,6 +318,9 @@ def _argument(run: Evaluation, function: Function, name: str) -> Any:
 def _named(run: Evaluation, function: Function, *, required: bool = False) -> dict[str, Any]:
     """Keyword-only arguments that are given (all of them where they are ``required``), and the rest, of which nothing is known."""
     named = {one.arg: _argument(run, function, one.arg) for one in function.node.args.kwonlyargs if required or one.arg in run.given}
+    rest = function.node.args.vararg
+    if rest is not None:
+        named["*"] = Symbol(rest.arg, f"{rest.arg} is given by the caller", line=function.node.lineno)
     return named | ({"**": Rest()} if function.node.args.kwarg is not None else {})
 
 

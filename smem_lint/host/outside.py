@@ -240,7 +240,7 @@ _SCALARS = {
     "data_ptr": 0,
     "item": None,
 }
-_TESTS = {"is_contiguous": True, "is_cuda": True, "is_floating_point": None, "is_pinned": None, "requires_grad": None}
+_TESTS = {"is_contiguous": True, "is_cuda": True, "is_floating_point": None, "is_pinned": None}
 
 METHOD_NAMES = _SAME_TYPE | frozenset(_CASTS) | frozenset(_SCALARS) | frozenset(_TESTS) | {"to", "type", "is_complex", "untyped_storage"}
 
