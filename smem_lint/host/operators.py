@@ -17,6 +17,7 @@ from smem_lint.host.values import (
     Instance,
     Kernel,
     Outside,
+    Rest,
     Symbol,
     Tensor,
     assumed,
@@ -205,6 +206,9 @@ def _membership(symbol: str, left: Any, right: Any, line: int) -> Any:
     positive = symbol == "in"
     if isinstance(right, (Outside, Instance, Tensor)) or (isinstance(right, str) and not isinstance(left, (str, Symbol))):
         return UNKNOWN
+    if isinstance(right, Rest) and isinstance(left, str) and left not in right:
+        missing = Symbol(f"{left} is None", f"whether {left} is given by the caller", line=line)
+        return negate(missing, line) if positive else missing
     if isinstance(left, Symbol) or isinstance(right, Symbol):
         if isinstance(right, (dict, set, frozenset)):
             right = tuple(right)

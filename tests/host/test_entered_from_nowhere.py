@@ -43,3 +43,17 @@ class Function(torch.autograd.Function):
 def test_whether_a_tensor_wants_a_gradient_is_a_flag(tmp_path: Path) -> None:
     configs = found(tmp_path, "def go(x, y):\n    kernel[(1,)](x, y, HAS_GRAD=x.requires_grad)\n")
     assert {one.constexprs["HAS_GRAD"] for one in configs} == {True, False}
+
+
+def test_a_keyword_that_may_be_among_the_rest(tmp_path: Path) -> None:
+    """Whether it is given is the caller's to say; what is taken out of it then is open."""
+    host = """
+def go(x, y, **options):
+    warps = 4
+    if "num_warps" in options:
+        warps = 8
+    kernel[(1,)](x, y, "grad" not in options, num_warps=warps)
+"""
+    configs = found(tmp_path, host)
+    assert {(one.constexprs["HAS_GRAD"], one.options["num_warps"]) for one in configs} == {(True, 4), (False, 4), (True, 8), (False, 8)}
+    assert (configs[0].constexprs["HAS_GRAD"], configs[0].options["num_warps"]) == (True, 4)
