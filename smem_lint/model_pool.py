@@ -131,5 +131,5 @@ def _screened(engine: ModelEngine, one: Specialization, floor: int, programs: di
     module = programs[key]
     if module is None:
         return None
-    estimate = bounded(module, one, SCREENED)
+    estimate = bounded(module, one, SCREENED, enough=floor)
     return estimate if estimate.upper is not None and estimate.upper <= floor else None

@@ -202,7 +202,7 @@ def _modelled(engine: ModelEngine, wanted: Sequence[Specialization], limit: int)
             key = front_key(one)
             if key not in programs:
                 programs[key] = engine.front_end(one)
-            bound = bounded(programs[key], one, "it is bounded within the device's limit")
+            bound = bounded(programs[key], one, "it is bounded within the device's limit", enough=limit)
             if bound.upper is not None and bound.upper <= limit:
                 answers[index] = bound
     left = [index for index in range(len(wanted)) if index not in answers]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from math import prod
 
 from smem_lint.tile.ir import Op, Value
@@ -74,7 +75,7 @@ class Held:
 
 def held(function: Op, facts: Facts) -> Held:
     """What a function holds. An operand that no iteration changes is moved out of its loop, and its buffer outlives it there."""
-    depths = _depths(function)
+    depths = _depths(function) if facts.near_dots else {}
     found = Held()
     for op in function.walk():
         size = sum(size + facts.alignment for size in lasting(op, facts))
@@ -211,6 +212,7 @@ def _loops_around(op: Op) -> list[Op]:
 
 
 
+@cache
 def bytes_of(type_: object) -> int:
     """Bytes of a tile; 8 for anything else."""
     return type_.numel * bits_of(type_.element) // 8 if isinstance(type_, Tensor) else 8

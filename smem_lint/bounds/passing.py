@@ -18,6 +18,19 @@ _SHUFFLING = (
 _HANDS_ON = ("scf.yield", "scf.for")
 
 
+def scratch(op: Op) -> int:
+    """Bytes that an operation may need while it runs, whatever it reads and gives."""
+    if not op.results and op.name not in _STORES:
+        return 0
+    sizes = [bytes_of(result.type) for result in op.results]
+    sizes += [bytes_of(value.type) for value in op.operands]
+    if op.name == "tt.dot":
+        sizes += [value.type.numel * LEAST_BITS // 8 for value in op.operands[:2]]
+    elif op.name in _SHUFFLING:
+        return sum(sizes)
+    return max(sizes) if sizes else 0
+
+
 class Passing:
     """Bytes that the operations of a function may need while they run.
 
@@ -32,20 +45,10 @@ class Passing:
     def of(self, op: Op) -> int:
         """Bytes for one operation, but for what is never converted."""
         if op.name in _SHUFFLING:
-            return self.all_of(op)
+            return scratch(op)
         if not op.results and op.name not in _STORES:
             return 0
         return max((*(self._given(op, value) for value in op.results), *self._read(op)), default=0)
-
-    def all_of(self, op: Op) -> int:
-        """Bytes for one operation, whatever it reads and gives."""
-        if not op.results and op.name not in _STORES:
-            return 0
-        results = [bytes_of(result.type) for result in op.results]
-        if op.name == "tt.dot":
-            results += [value.type.numel * LEAST_BITS // 8 for value in op.operands[:2]]
-        read = [bytes_of(value.type) for value in op.operands]
-        return sum(results) + sum(read) if op.name in _SHUFFLING else max((*results, *read), default=0)
 
     def _given(self, op: Op, value: Value) -> int:
         if value in self.settled.coordinates or value in self.settled.products:
