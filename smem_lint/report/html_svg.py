@@ -33,7 +33,7 @@ def timeline(estimate: Estimate, limit: int | None, target: str) -> Safe:
     parts: list[Child] = [_band(loop, x) for loop in estimate.loops]
     parts += _grid(top, y)
     for buffer in sorted(buffers, key=lambda one: (one.start - one.end, one.offset)):
-        parts.append(_rectangle(buffer, estimate.loops, x, y))
+        parts.append(_rectangle(buffer, estimate.loops, x, y, limit))
     if limit is not None and limit <= top:
         parts += [
             tag("line", class_="limit", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=_n(y(limit)), y2=_n(y(limit))),
@@ -133,7 +133,16 @@ def _band(loop: Loop, x: Scale) -> Safe:
     )  # fmt: skip
 
 
-def _rectangle(buffer: Buffer, loops: Sequence[Loop], x: Scale, y: Scale) -> Safe:
+def _label_at(buffer: Buffer, y: Scale, limit: int | None) -> float:
+    """Where a buffer's label stands: in its middle, or beside the limit's line where that would go through it."""
+    middle, high, low = y(buffer.offset + buffer.size / 2), y(buffer.offset + buffer.size), y(buffer.offset)
+    if limit is None or abs(middle - y(limit)) > 9:
+        return middle + 4
+    below, above = y(limit) + 15, y(limit) - 6
+    return below if below < low - 3 else above if above > high + 11 else middle + 4
+
+
+def _rectangle(buffer: Buffer, loops: Sequence[Loop], x: Scale, y: Scale, limit: int | None) -> Safe:
     left, width = x(buffer.start), max(x(buffer.end) - x(buffer.start), _THIN)
     height = max(y(buffer.offset) - y(buffer.offset + buffer.size), 2.0)
     alive = lifetime(buffer, loops)
@@ -145,9 +154,9 @@ def _rectangle(buffer: Buffer, loops: Sequence[Loop], x: Scale, y: Scale) -> Saf
     ]
     told = f"{buffer.size:,} B  {buffer.what}"
     if height >= 13 and width >= 7 * len(told):
-        parts.append(tag("text", told, class_="inside", x=_n(left + 6), y=_n(y(buffer.offset + buffer.size / 2) + 4)))
+        parts.append(tag("text", told, class_="inside", x=_n(left + 6), y=_n(_label_at(buffer, y, limit))))
     elif height >= 13 and width >= 60:
-        parts.append(tag("text", f"{buffer.size:,} B", class_="inside", x=_n(left + 4), y=_n(y(buffer.offset + buffer.size / 2) + 4)))
+        parts.append(tag("text", f"{buffer.size:,} B", class_="inside", x=_n(left + 4), y=_n(_label_at(buffer, y, limit))))
     kind = buffer.kind if buffer.kind in KINDS else "scratch"
     return tag("g", parts, class_=f"buffer {kind}{' thin' if min(height, width) < 6 else ''}")
 

@@ -11,6 +11,7 @@ import hostile
 import pytest
 
 from smem_lint.cli import main
+from smem_lint.engines import Buffer, Estimate
 from smem_lint.findings import Report
 from smem_lint.report.html import render_explanation, render_page
 from smem_lint.report.html_tags import Safe, tag
@@ -122,3 +123,21 @@ def test_tags():
         '<a class="y&amp;" data-of="&quot;" hidden>&lt;<b>x3</a>'
     )
     assert tag("line", x1=0) == '<line x1="0"/>' and tag("input", type="text") == '<input type="text">'
+
+
+def test_the_limit_does_not_strike_a_label_through():
+    from smem_lint.report.html_svg import timeline
+
+    def label(limit, size=200_000):
+        buffer = Buffer(0, size, "staged", "local_alloc", "3 x 128x256 bf16", start=0, end=10)
+        estimate = Estimate(size, size, size, True, "model", (buffer,))
+        picture = str(timeline(estimate, limit, "sm_120"))
+        at = float(re.search(r'class="inside"[^>]* y="([\d.]+)"', picture)[1])
+        across = re.search(r'class="limit"[^>]* y1="([\d.]+)"', picture)
+        return at, float(across[1])
+
+    for limit in (100_000, 97_000, 104_000):
+        at, across = label(limit)
+        assert at - 11 > across or at < across - 3
+    at, across = label(150_000)
+    assert at - label(60_000)[0] == 0, "elsewhere it stands in the middle"
