@@ -182,6 +182,16 @@ def test_a_target_of_the_command_line(project, start):
     assert start("--target", "H100").opened("kernels.py") == []
 
 
+def test_notes_are_for_those_who_ask(project, start):
+    near = TOO_MANY.replace("BK=128", "BK=64").replace("num_stages=3", "num_stages=4")  # 98,304 bytes
+    (project / "kernels.py").write_text(gemm(near))
+    assert start().opened("kernels.py") == []
+    editor = start("--show-info")
+    (note,) = [one for one in editor.opened("kernels.py") if one["code"] == "SMEM008"]
+    assert note["severity"] == 3 and "3,072 of 101,376 bytes to spare" in note["message"]
+    assert "Ignore SMEM008 on this line" in [one["title"] for one in editor.actions("kernels.py", note)]
+
+
 def test_texts_that_are_no_files_are_left_alone(project, start):
     (project / "kernels.py").write_text(gemm(TOO_MANY))
     editor = start()

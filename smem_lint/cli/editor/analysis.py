@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from smem_lint.check import Judged
-from smem_lint.cli.engines import the_limit
+from smem_lint.cli.engines import half_the_limit, the_limit
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.linting import Lint, absolute, root_of
 from smem_lint.cli.settings import settings_of
@@ -35,6 +35,7 @@ class Analysis:
     report: Report = field(default_factory=Report)
     engine: Engine | None = None
     failure: str = ""
+    notes: bool = False
 
     @cached_property
     def file(self) -> str:
@@ -43,7 +44,8 @@ class Analysis:
 
     @property
     def findings(self) -> list[Finding]:
-        return [one for one in self.report.findings if one.file == self.file]
+        """What is shown: notes only where they are asked for."""
+        return [one for one in self.report.findings if one.file == self.file and (one.fails or self.notes)]
 
     @property
     def judged(self) -> list[Judged]:
@@ -69,7 +71,7 @@ def analyse(
     """
     path = absolute(path)
     saved = {absolute(other): as_saved(text) for other, text in texts.items()}
-    analysis = Analysis(path, texts.get(path, ""), saved)
+    analysis = Analysis(path, texts.get(path, ""), saved, notes=bool(arguments.show_info))
     if path.suffix not in SUFFIXES or not path.is_file():
         return analysis
     try:
@@ -77,7 +79,8 @@ def analyse(
         lint.repository = Repository(lint.roots, edited=saved)
         model = ModelEngine(lint.roots, version=lint.settings.triton)
         model.repository = lint.repository
-        screened = ModelPool(lint.roots, lint.settings.triton, 1, the_limit, keep=True, _kept=model)
+        below = half_the_limit if lint.notes else the_limit
+        screened = ModelPool(lint.roots, lint.settings.triton, 1, below, keep=True, _kept=model)
         lint.engine = analysis.engine = model if exact else screened
         analysis.lint, analysis.report = lint, lint.report()
     except (UsageError, ValueError) as error:
@@ -89,7 +92,7 @@ def _lint(arguments: argparse.Namespace, path: Path, folders: Sequence[Path]) ->
     lint = Lint(settings_of(arguments, [path]), [path], use_cache=False)
     holding = [folder for folder in map(Path.resolve, folders) if path.is_relative_to(folder)]
     lint.roots = [max(holding, key=lambda folder: len(folder.parts)) if holding else root_of(path)]
-    lint.notes = bool(arguments.show_info)
+    lint.notes = bool(arguments.show_info)  # without them less has to be known exactly
     return lint
 
 

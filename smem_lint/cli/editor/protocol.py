@@ -110,8 +110,7 @@ class Session:
         if analysis.failure:
             return [_plain(0, f"smem-lint cannot check this file: {analysis.failure}", lsp.DiagnosticSeverity.Error)]
         places = self.places(uri, analysis)
-        shown = [one for one in analysis.findings if one.fails or self.arguments.show_info]
-        found = [self._diagnostic(group, analysis, places) for group in grouped(shown)]
+        found = [self._diagnostic(group, analysis, places) for group in grouped(analysis.findings)]
         last = len(places.lines) - 1
         for problem in analysis.report.problems:
             if problem.file == analysis.file:
