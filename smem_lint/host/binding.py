@@ -388,10 +388,13 @@ class _Shared:
                 self.path.values[symbol.text] = None
                 return None
             return symbol
+        holds = self.path.memo.get(symbol.text)
         if isinstance(default, bool) and name in self.facts.constexprs:
-            value = default if self.path.choose(2) == 0 else not default
+            value = bool(holds) if holds is not None else default if self.path.choose(2) == 0 else not default
             self.path.fix(symbol, value)
             return value
+        if holds is not None and bool(default) is not bool(holds):
+            return symbol
         if (name in self.facts.constexprs or name in OPTIONS) and default not in self.path.excluded.get(symbol.text, ()):
             self.path.fix(symbol, default)
             return default

@@ -303,3 +303,21 @@ def run(x, out):
     first, second = configs(tmp_path, text)
     assert first.constexprs == {"stride": 1, "BLOCK": 16, "FLAG": False} and "n" in first.types
     assert second.constexprs == {"BLOCK": 64, "FLAG": False} and not second.unresolved
+
+
+def test_a_flag_is_handed_on_as_it_was_tested(tmp_path: Path) -> None:
+    """A parameter that decided a branch has that value in the launch behind it, whatever its default."""
+    text = (
+        HEAD
+        + """
+def sizes(fast):
+    if fast:
+        return {"BLOCK": 256}
+    return {"BLOCK": 128}
+
+def run(x, out, fast=False):
+    kernel[(1,)](x, out, 64, 1, FLAG=fast, **sizes(fast))
+"""
+    )
+    found = {(config.constexprs["BLOCK"], config.constexprs["FLAG"]) for config in configs(tmp_path, text)}
+    assert found == {(256, True), (128, False)}
