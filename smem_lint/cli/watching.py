@@ -29,12 +29,14 @@ def watch(
     seen = state(arguments, paths)  # before the check: what changes while it runs is checked again
     code = _round(check)
     try:
+        _say_how_to_end()
         while rounds is None or rounds > 1:
             time.sleep(interval)
             now = state(arguments, paths)
             if now != seen:
                 seen = now
                 code = _again(check)
+                _say_how_to_end()
                 rounds = rounds - 1 if rounds is not None else None
     except KeyboardInterrupt:  # the way to end it
         print(file=sys.stderr)
@@ -71,6 +73,8 @@ def _again(check: Callable[[], int]) -> int:
 def _round(check: Callable[[], int]) -> int:
     if use_color(sys.stdout):
         sys.stdout.write("\x1b[2J\x1b[H")
-    code = check()
+    return check()
+
+
+def _say_how_to_end() -> None:
     print(f"[{time.strftime('%H:%M:%S')}] watching; end with Ctrl-C", file=sys.stderr)
-    return code

@@ -100,14 +100,16 @@ def _file(program: Program, profile: Profile, file: str | Path) -> Iterator[Conf
     if b"smem-lint:" in source:
         stated = {assumption.name: assumption.value for assumption in assumptions(module.text)}
         profile = replace(profile, assume={**profile.assume, **stated}) if stated else profile
+    launched: set[tuple[str, int, int]] = set()
     try:
         if _LAUNCHES.search(source):
             for site in launch_sites(module):
                 if of_triton or kernel_of(program, site) is not None:
                     with GarbageKept():
                         configs = configs_of_site(program, site, profile)
+                    launched.update(_list_of(one) for one in configs if one.origin == "autotune" and not one.unresolved)
                     yield from configs
-        yield from _lists(program, module)
+        yield from (one for one in _lists(program, module) if _list_of(one) not in launched)
     except RecursionError:
         yield Problem(module.file, 0, "nested too deeply to be evaluated")
 
@@ -251,6 +253,10 @@ def _looks_like_one(site: Site) -> bool:
         return True
     text = ast.unparse(site.node.func)
     return ("kernel" in text.lower() or "grid" in text or "fn[" in text) and len(site.node.args) + len(names) > 1
+
+
+def _list_of(config: Config) -> tuple[str, int, int]:
+    return config.kernel_file, config.kernel_line, config.line
 
 
 def _lists(program: Program, module: SourceModule) -> Iterator[Config]:
