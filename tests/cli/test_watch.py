@@ -56,6 +56,7 @@ def test_from_clean_to_a_finding_to_other_settings(project, watched):
     assert "SMEM011" not in told
     write(project / "pyproject.toml", "[tool.smem-lint\n")
     until("smem-lint: error: ")
+    until("watching")
     write(project / "pyproject.toml", "[tool.smem-lint]\n")
     assert "launch.py:1:44: SMEM011" in until("watching")
     process.send_signal(signal.SIGINT)
