@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from smem_lint.host.limits import Abandoned, Raised, TooMuch, Undecided
 from smem_lint.host.outcomes import more_sizes
 from smem_lint.host.outside import bits
 from smem_lint.host.profile import Profile
+from smem_lint.host.quantised import operand_type, scheme_of_flag
 from smem_lint.host.values import (
     UNKNOWN,
     Assumed,
@@ -484,11 +485,22 @@ class _Shared:
             text = dtype.text if isinstance(dtype, Symbol) else f"{name}.dtype"
             dtype = self.path.concrete(dtype) if isinstance(dtype, Symbol) else dtype
             if not isinstance(dtype, DType):
-                dtype = self.profile.pointer(names) or self.profile.model_dtype
+                dtype = self._quantised(name, names) or self.profile.pointer(names) or self.profile.model_dtype
                 self.path.values[text] = dtype
         types[name] = f"*{short_name(dtype)}"
         if name not in self.facts.not_specialized and name not in self.facts.not_aligned:
             attrs[name] = {"tt.divisibility": 16}
+
+    def _quantised(self, name: str, names: Sequence[str]) -> DType | None:
+        """The type of an operand where a flag of the kernel says that it is quantised."""
+        for flag in self.facts.constexprs:
+            scheme = scheme_of_flag(flag)
+            if scheme and flag in self.bound.values and self._value(flag, self.bound.values[flag]) is True:
+                found = operand_type(scheme, names)
+                if found:
+                    self.path.when.append(f"{name} is {short_name(DType(found))} ({flag})")
+                return DType(found) if found else None
+        return None
 
     def _symbol_type(self, value: Any) -> Any:
         if not isinstance(value, Symbol):

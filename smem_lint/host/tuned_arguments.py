@@ -8,19 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from smem_lint.host.launches import Site
+from smem_lint.host.quantised import LEFT, OPERANDS, RIGHT
 from smem_lint.host.tuned_launches import NAMES, locals_of, parameters_of, takes_config
 from smem_lint.host.values import DType, Symbol, Tensor
 
-_LEFT = frozenset({"A", "a", "x", "input", "q_input", "inputs"})
-_RIGHT = frozenset({"B", "b", "w", "weight"})
 _LEFT_SCALES = frozenset({"a_scale", "as", "x_scale", "input_scale"})
 _RIGHT_SCALES = frozenset({"b_scale", "bs", "w_scale", "weight_scale"})
-_OPERANDS = {
-    "fp8_w8a8": ("float8e4nv", "float8e4nv"),
-    "int8_w8a8": ("int8", "int8"),
-    "int8_w8a16": ("bfloat16", "int8"),
-    "int4_w4a16": ("bfloat16", "uint8"),
-}
 _ALIASES = {"fp8": "fp8_w8a8", "float8": "fp8_w8a8", "float8_e4m3fn": "fp8_w8a8", "int8": "int8_w8a8"}
 _UNQUANTISED = ("bfloat16", "bfloat16")
 _CHANNEL = re.compile(r"_?(channelwise|per_channel)")
@@ -32,7 +25,7 @@ def element_type(facts: Mapping[str, Any]) -> str:
     """The quantisation that a file is named for, such as ``fp8_w8a8``; empty for one of 16-bit weights."""
     text = _CHANNEL.sub("", str(facts.get("dtype", ""))).removesuffix("_down")
     text = _ALIASES.get(text, text)
-    return text if text in _OPERANDS else ""
+    return text if text in OPERANDS else ""
 
 
 def given(site: Site, entry: Mapping[str, Any], facts: Mapping[str, Any], plain: bool = False) -> dict[str, Any]:
@@ -47,7 +40,7 @@ def given(site: Site, entry: Mapping[str, Any], facts: Mapping[str, Any], plain:
     dtype, block = element_type(facts), facts.get("block_shape")
     by_channel = dtype == "int8_w8a8" and not block
     per_channel = by_channel or facts.get("per_channel_quant") == "True" or _CHANNEL.search(str(facts.get("dtype", ""))) is not None
-    left, right = _OPERANDS.get(dtype, _UNQUANTISED)
+    left, right = OPERANDS.get(dtype, _UNQUANTISED)
     shapes = _shapes(facts, list(block) if block else None, per_channel, packed=dtype == "int4_w4a16")
     values: dict[str, Any] = {**_defaults(site), **{name: dict(entry) for name in NAMES}}
     for name in parameters_of(site.function):
@@ -59,12 +52,12 @@ def given(site: Site, entry: Mapping[str, Any], facts: Mapping[str, Any], plain:
             values[name] = False
         elif name in ("block_shape", "block_size"):
             values[name] = list(block) if block else [0, 128] if dtype == "int4_w4a16" else None
-        elif name in _LEFT and plain:
+        elif name in LEFT and plain:
             values[name] = Tensor(name, DType(_UNQUANTISED[0]), shapes["left"])
             values[f"local {name}"] = Tensor(name, DType(left), shapes["left"])
-        elif name in _LEFT:
+        elif name in LEFT:
             values[name] = Tensor(name, DType(left), shapes["left"])
-        elif name in _RIGHT:
+        elif name in RIGHT:
             values[name] = Tensor(name, DType(right), shapes["right"])
         elif name.lower() in _LEFT_SCALES:
             values[name] = Tensor(name, DType("float32"), shapes["left scale"]) if dtype.endswith("a8") else None

@@ -321,3 +321,24 @@ def run(x, out, fast=False):
     )
     found = {(config.constexprs["BLOCK"], config.constexprs["FLAG"]) for config in configs(tmp_path, text)}
     assert found == {(256, True), (128, False)}
+
+
+def test_a_flag_that_names_a_scheme_gives_the_operands_their_types(tmp_path: Path) -> None:
+    """``use_fp8_w8a8``: eight bits for weights and for activations, where the host code leaves the types open."""
+    text = """
+import triton
+import triton.language as tl
+
+@triton.jit
+def kernel(a_ptr, b_ptr, out_ptr, use_fp8_w8a8: tl.constexpr, use_int8_w8a16: tl.constexpr):
+    tl.store(out_ptr, tl.load(a_ptr).to(tl.float32) + tl.load(b_ptr).to(tl.float32))
+
+def run(A, B, out, use_fp8_w8a8=False, use_int8_w8a16=False):
+    kernel[(1,)](A, B, out, use_fp8_w8a8, use_int8_w8a16)
+"""
+    found = {tuple(one.constexprs.values()): one for one in configs(tmp_path, text)}
+    types = {flags: tuple(one.types.values()) for flags, one in found.items()}
+    assert types[False, False] == ("*bf16", "*bf16", "*bf16")
+    assert types[True, False] == ("*fp8e4nv", "*fp8e4nv", "*bf16")
+    assert types[False, True] == ("*bf16", "*i8", "*bf16")
+    assert "a_ptr is fp8e4nv (use_fp8_w8a8)" in found[True, False].when
