@@ -88,6 +88,10 @@ def unanswered(engine: str, error: str, seconds: float = 0.0, failed: bool = Fal
 SCREENED = "it is bounded below every limit, so its exact bytes were not asked for"
 
 
+TOO_LARGE = "the program is too large to be followed in a lint run"
+"""How the error begins of what no engine is to be asked in the middle of many others: loops unrolled a hundred times."""
+
+
 class Engine(Protocol):
     """Answers specializations. ``roots`` are the folders that a specialization's ``file`` is relative to."""
 

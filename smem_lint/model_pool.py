@@ -1,7 +1,7 @@
 """The model over several processes, for many specializations, and without the work that a linter does not need.
 
 A specialization whose widest bound stays under ``below`` bytes can cross no limit: its bound is its answer, and the passes are not
-run. Specializations of one kernel stay together, so that what they share is done once. Results cross process borders, trees do not;
+run. One whose loops unroll to thousands of operations is not followed either, and that is said. Specializations of one kernel stay together, so that what they share is done once. Results cross process borders, trees do not;
 a process that dies costs the specializations that it had, each with a message.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from smem_lint.bounds import bounded
-from smem_lint.engines import SCREENED, Estimate, unanswered
+from smem_lint.engines import SCREENED, TOO_LARGE, Estimate, unanswered
 from smem_lint.garbage import GarbageKept
 from smem_lint.model import NAME, ModelEngine, front_key
 from smem_lint.processes import Workers, in_processes
@@ -22,6 +22,8 @@ from smem_lint.tile.ir import Module
 
 _CHUNK = 24
 _FEW = 32
+_LARGEST = 8_000
+"""Operations up to which a program is followed where only the limit matters: more take seconds here, and minutes in the compiler."""
 
 Chunk = list[tuple[int, Specialization]]
 
@@ -108,28 +110,34 @@ def _answers(engine: ModelEngine, floors: dict[int, int], only_bounds: bool, chu
     rest: Chunk = []
     programs: dict[str, Module | None] = {}
     with GarbageKept():
-        for index, one in chunk:
-            screened = _screened(engine, one, floors.get(one.capability, 0), programs)
-            if screened is not None:
-                found.append((index, screened))
+        for index, one in chunk if floors else ():
+            quick = _quick(engine, one, floors.get(one.capability, 0), programs)
+            if quick is not None:
+                found.append((index, quick))
             else:
                 rest.append((index, one))
         programs.clear()
+    rest = rest if floors else chunk
     if only_bounds:
         return found + [(index, unanswered(NAME, "not below every limit")) for index, _ in rest]
     answers = engine.estimate([one for _, one in rest])
     return found + [(index, answer) for (index, _), answer in zip(rest, answers, strict=True)]
 
 
-def _screened(engine: ModelEngine, one: Specialization, floor: int, programs: dict[str, Module | None]) -> Estimate | None:
-    """The bound, where it is below what matters; ``programs`` holds what those of one front half share."""
-    if not floor:
-        return None
+def _quick(engine: ModelEngine, one: Specialization, floor: int, programs: dict[str, Module | None]) -> Estimate | None:
+    """The bound, where it is below what matters, or what is said of a program that is too large; None where the passes are to be run.
+
+    ``programs`` holds what those of one front half share.
+    """
     key = front_key(one)
     if key not in programs:
         programs[key] = engine.front_end(one)
     module = programs[key]
     if module is None:
         return None
-    estimate = bounded(module, one, SCREENED, enough=floor)
-    return estimate if estimate.upper is not None and estimate.upper <= floor else None
+    if floor:
+        estimate = bounded(module, one, SCREENED, enough=floor)
+        if estimate.upper is not None and estimate.upper <= floor:
+            return estimate
+    size = sum(1 for _ in module.walk())
+    return unanswered(NAME, f"{TOO_LARGE}: its loops unroll to {size:,} operations") if size > _LARGEST else None

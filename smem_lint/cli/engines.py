@@ -12,7 +12,7 @@ from smem_lint.cli.errors import UsageError
 from smem_lint.cli.progress import Progress
 from smem_lint.config import Settings
 from smem_lint.devices import by_capability
-from smem_lint.engines import Engine, Estimate, ScreeningEngine
+from smem_lint.engines import TOO_LARGE, Engine, Estimate, ScreeningEngine
 from smem_lint.specialization import Specialization
 
 Below = Callable[[int], int]
@@ -145,7 +145,7 @@ class AutoEngine:
 def _doubtful(one: Specialization, answer: Estimate) -> bool:
     limit = by_capability(one.capability).optin
     if answer.bytes is None:
-        return not (answer.error or "").startswith(REFUSED)
+        return not (answer.error or "").startswith((REFUSED, TOO_LARGE))
     if answer.bytes > limit:
         return True
     return not answer.exact and (answer.upper is None or answer.upper > limit)
