@@ -1,12 +1,14 @@
 """The model over several processes, for many specializations, and without the work that a linter does not need.
 
 A specialization whose widest bound stays under ``below`` bytes can cross no limit: its bound is its answer, and the passes are not
-run. One whose loops unroll to thousands of operations is not followed either, and that is said. Specializations of one kernel stay together, so that what they share is done once. Results cross process borders, trees do not;
-a process that dies costs the specializations that it had, each with a message.
+run. One whose loops unroll to thousands of operations is not followed either, and that is said. Specializations of one kernel stay
+together, so that what they share is done once. Results cross process borders, trees do not; a process that dies costs the
+specializations that it had, each with a message.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -108,7 +110,7 @@ def _answer(chunk: Chunk) -> list[tuple[int, Estimate]]:
 def _answers(engine: ModelEngine, floors: dict[int, int], only_bounds: bool, chunk: Chunk) -> list[tuple[int, Estimate]]:
     found: list[tuple[int, Estimate]] = []
     rest: Chunk = []
-    programs: dict[str, Module | None] = {}
+    programs: dict[str, Module | int | None] = {}
     with GarbageKept():
         for index, one in chunk if floors else ():
             quick = _quick(engine, one, floors.get(one.capability, 0), programs)
@@ -124,20 +126,27 @@ def _answers(engine: ModelEngine, floors: dict[int, int], only_bounds: bool, chu
     return found + [(index, answer) for (index, _), answer in zip(rest, answers, strict=True)]
 
 
-def _quick(engine: ModelEngine, one: Specialization, floor: int, programs: dict[str, Module | None]) -> Estimate | None:
+def _quick(engine: ModelEngine, one: Specialization, floor: int, programs: dict[str, Module | int | None]) -> Estimate | None:
     """The bound, where it is below what matters, or what is said of a program that is too large; None where the passes are to be run.
 
-    ``programs`` holds what those of one front half share.
+    ``programs`` holds what those of one front half share: the program, or how large it was where that is too large.
     """
     key = front_key(one)
     if key not in programs:
-        programs[key] = engine.front_end(one)
+        programs[key] = _followed(engine.front_end(one))
     module = programs[key]
-    if module is None:
+    if isinstance(module, int):
+        return unanswered(NAME, f"{TOO_LARGE}: its loops unroll to {module:,} operations")
+    if module is None or not floor:
         return None
-    if floor:
-        estimate = bounded(module, one, SCREENED, enough=floor)
-        if estimate.upper is not None and estimate.upper <= floor:
-            return estimate
-    size = sum(1 for _ in module.walk())
-    return unanswered(NAME, f"{TOO_LARGE}: its loops unroll to {size:,} operations") if size > _LARGEST else None
+    estimate = bounded(module, one, SCREENED, enough=floor)
+    return estimate if estimate.upper is not None and estimate.upper <= floor else None
+
+
+def _followed(module: Module | None) -> Module | int | None:
+    size = sum(1 for _ in module.walk()) if module is not None else 0
+    if size <= _LARGEST or module is None:
+        return module
+    module.functions.clear()
+    gc.collect()  # hundreds of megabytes, which would else be there until the chunk is done
+    return size
