@@ -29,6 +29,9 @@ _SEARCHED_BYTES = 160_000_000
 _LARGE = 4_000_000
 _SKIPPED = frozenset({".git", "__pycache__", "node_modules", ".venv", "venv", "build", "dist", ".tox", ".mypy_cache"})
 _MAX_HOPS = 24
+_LONGEST_NAME = 255
+"""Characters of a module's name: a file system takes no longer one."""
+
 _WORD = re.compile(rb"\w+")
 _OUTSIDE = ("triton", "torch", "numpy")
 """Top-level packages that are never looked for in the repository, even where a copy lies in it."""
@@ -246,39 +249,38 @@ class Repository:
                 held += len(source)
                 yield path, source
 
+    def _below(self, name: str) -> Iterator[Path]:
+        """What is there under a path that is given relative to a root, by root; nothing that lies outside of its root."""
+        for root in self.roots:
+            try:
+                path = (root / name).resolve()
+                there = path.is_relative_to(root) and path.exists()
+            except (OSError, ValueError):  # too long, or with a null byte
+                continue
+            if there:
+                yield path
+
     def data(self, file: str) -> bytes | None:
         """The bytes of a file of any kind, given relative to one of the roots; None where it is not below one or cannot be read."""
-        for root in self.roots:
-            path = (root / file).resolve()
-            if path.is_relative_to(root) and path.is_file():
-                return self.source_of(path)
-        return None
+        found = next((path for path in self._below(file) if path.is_file()), None)
+        return self.source_of(found) if found is not None else None
 
     def kind_of(self, file: str) -> Literal["file", "folder"] | None:
         """What a path is that is given relative to one of the roots; None where nothing is there, or it leaves the root."""
-        for root in self.roots:
-            path = (root / file).resolve()
-            if path.is_relative_to(root) and path.exists():
-                return "folder" if path.is_dir() else "file"
-        return None
+        found = next(self._below(file), None)
+        return None if found is None else "folder" if found.is_dir() else "file"
 
     def names_in(self, folder: str) -> list[str]:
         """What lies in a folder, given relative to one of the roots, by name; nothing where it cannot be read."""
-        for root in self.roots:
-            path = (root / folder).resolve()
-            if path.is_relative_to(root) and path.is_dir():
-                try:
-                    return sorted(os.listdir(path))
-                except OSError:
-                    return []
-        return []
+        found = next((path for path in self._below(folder) if path.is_dir()), None)
+        try:
+            return sorted(os.listdir(found)) if found is not None else []
+        except OSError:
+            return []
 
     def search_too(self, folder: str) -> None:
         """Look for modules in a folder, given relative to a root, as well: what the program adds to ``sys.path``."""
-        for root in self.roots:
-            path = (root / folder).resolve()
-            if path.is_relative_to(root) and path.is_dir() and path not in self._added:
-                self._added += (path,)
+        self._added += tuple(path for path in self._below(folder) if path.is_dir() and path not in self._added)
 
     def source_of(self, path: Path) -> bytes | None:
         """The bytes of a file, as edited; None where it cannot be read."""
@@ -335,6 +337,8 @@ class Repository:
 
     def _locate(self, base: Path, dotted: str) -> Path | None:
         key = (base, dotted)
+        if len(dotted) > _LONGEST_NAME:
+            return None
         if key not in self._located:
             target = base.joinpath(*dotted.split(".")) if dotted else base
             init, plain = target / "__init__.py", target.with_name(target.name + ".py")

@@ -94,7 +94,7 @@ def test_a_kernel_that_is_tuned_by_a_call_is_launched_with_its_list() -> None:
 def read(root: Path, expression: str, files: dict[str, str]) -> object:
     for name, text in files.items():
         (root / name).write_text(text)
-    (root / "reading.py").write_text(f"import json, os, re, yaml\nfrom pathlib import Path\n\nvalue = {expression}\n")
+    (root / "reading.py").write_text(f"import importlib, json, os, re, yaml\nfrom pathlib import Path\n\nvalue = {expression}\n")
     program = Program(Repository([root]), 120)
     module = program.repository.module("reading.py")
     assert module is not None
@@ -119,6 +119,10 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
         ("open('link.txt').read()", {}),
         ("(Path(__file__).parent / '..' / 'outside.txt').read_text()", {}),
         ("open('new.txt', 'w')", {}),
+        ("open('\\0').read()", {}),
+        ("open('a' * 5000).read()", {}),
+        ("importlib.import_module('a' * 5000)", {}),
+        ("importlib.import_module('a.' * 3000 + 'a')", {}),
         ("re.match('(a+)+$', 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa!')", {}),
         ("re.match('a*a*a*a*a*a*a*a*b', 'a' * 200)", {}),
         ("yaml.load(open('code.yaml'), yaml.UnsafeLoader)", {"code.yaml": "!!python/object/apply:os.system [touch made]\n"}),
