@@ -19,11 +19,9 @@ from smem_lint.host.program import Program
 from smem_lint.host.values import Kernel, TunedConfig
 from smem_lint.source.modules import Repository
 
-DEFAULTS = {"num_warps": 4, "num_stages": 3, "num_ctas": 1}
-
 
 def record(config: TunedConfig) -> dict[str, Any]:
-    options = {name: default if getattr(config, name) is None else getattr(config, name) for name, default in DEFAULTS.items()}
+    options = {name: config.option(name) for name in ("num_warps", "num_stages", "num_ctas")}
     return {"kwargs": config.kwargs, **options}
 
 

@@ -210,8 +210,6 @@ def _loops_around(op: Op) -> list[Op]:
     return around[:1]
 
 
-
-
 @cache
 def bytes_of(type_: object) -> int:
     """Bytes of a tile; 8 for anything else."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from smem_lint.bounds.held import DOTS
 from smem_lint.passes.remat_rules import is_elementwise
 from smem_lint.tile.ir import Op, Value
 from smem_lint.tile.types import Tensor, bits_of
@@ -21,7 +22,6 @@ _Carried = Callable[[Value, Value, set[Value]], bool]
 
 _SOURCES = frozenset({"tt.splat", "tt.make_range", "arith.constant"})
 _SAME = frozenset({"tt.addptr", "tt.broadcast", "tt.expand_dims", "tt.bitcast"})
-_DOTS = frozenset({"tt.dot", "tt.dot_scaled"})
 _SAVED = 128
 """What a conversion costs for each element, at least, in the compiler's unit; arithmetic costs its bytes."""
 
@@ -39,7 +39,7 @@ class Settled:
         self.ops = ops
         self.products: set[Value] = set()
         offsets = self._settled(_is_offset, _goes_on_as_offset, results=False)
-        dots = [op for op in ops if op.name in _DOTS]
+        dots = [op for op in ops if op.name in DOTS]
         if len(dots) == 1 and dots[0].name == "tt.dot":
             products = self._settled(
                 lambda op, found: op is dots[0] or _follows(op, found, offsets),

@@ -10,6 +10,7 @@ from smem_lint.host.operators import either
 from smem_lint.host.paths_on_disk import FilePath
 from smem_lint.host.type_info import TypeInfo
 from smem_lint.host.values import (
+    CONFIG_DEFAULTS,
     UNKNOWN,
     Bound,
     Class,
@@ -191,10 +192,8 @@ def _tuned(value: TunedConfig, name: str) -> Any:
         return value.kwargs
     if name == "all_kwargs":
         return Bound(value, name)
-    defaults = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "pre_hook": None}
-    if name in defaults:
-        given = getattr(value, name)
-        return defaults[name] if given is None else given
+    if name in CONFIG_DEFAULTS:
+        return value.option(name)
     raise Raised("AttributeError")
 
 

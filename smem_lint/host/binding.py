@@ -530,8 +530,9 @@ def _is_none(argument: ast.expr) -> bool:
 
 def _kept(entry: TunedConfig | None, autotune: Autotune | None) -> tuple[str, ...]:
     """What an entry of a list that is only possible rests on."""
-    unsure = entry is not None and autotune is not None and autotune.configs is None
-    return (f"the list of configs keeps it ({autotune.reason})",) if unsure and autotune is not None else ()
+    if entry is None or autotune is None or autotune.configs is not None:
+        return ()
+    return (f"the list of configs keeps it ({autotune.reason})",)
 
 
 def _owners(value: Any) -> Iterator[str]:

@@ -287,11 +287,15 @@ def _try(run: Evaluation, node: ast.Try, scope: Scope) -> Signal | None:
 
 def _needs_another_maker(node: ast.Try) -> bool:
     """Whether a guarded import comes first that only devices of another maker are served by."""
-    first = node.body[0]
-    names = [alias.name for alias in first.names] if isinstance(first, ast.Import) else []
-    if isinstance(first, ast.ImportFrom) and first.module and not first.level:
-        names = [first.module]
-    return any(name.partition(".")[0] in PACKAGES_OF_OTHERS for name in names)
+    return any(package in PACKAGES_OF_OTHERS for package in _imported_packages(node.body[0]))
+
+
+def _imported_packages(statement: ast.stmt) -> list[str]:
+    """The packages that a statement imports from, but for its own."""
+    names = [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
+    if isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
+        names = [statement.module]
+    return [name.partition(".")[0] for name in names]
 
 
 def _may_be_missing(run: Evaluation, node: ast.Try, scope: Scope) -> str:
@@ -299,11 +303,7 @@ def _may_be_missing(run: Evaluation, node: ast.Try, scope: Scope) -> str:
     if not any(_matches(handler, "ImportError") for handler in node.handlers):
         return ""
     for statement in node.body:
-        names = [alias.name for alias in statement.names] if isinstance(statement, ast.Import) else []
-        if isinstance(statement, ast.ImportFrom) and statement.module and not statement.level:
-            names = [statement.module]
-        for name in names:
-            package = name.partition(".")[0]
+        for package in _imported_packages(statement):
             if package in _PRESENT or package in sys.stdlib_module_names:
                 continue
             if run.program.repository.module_for_import(scope.module, package) is None:

@@ -283,6 +283,10 @@ class Builtin:
     name: str
 
 
+CONFIG_DEFAULTS: Final = {"num_warps": 4, "num_stages": 3, "num_ctas": 1, "maxnreg": None, "pre_hook": None}
+"""The options of a ``triton.Config``, with what they are when they are not given (``triton/runtime/autotuner.py``, 3.8.0)."""
+
+
 @dataclass(eq=False, slots=True)
 class TunedConfig:
     """A ``triton.Config``. Options that are None were not given, and take Triton's defaults.
@@ -299,14 +303,18 @@ class TunedConfig:
     line: int = 0
 
     def _parts(self) -> tuple[Any, ...]:
-        options = (self.num_warps or 4, self.num_stages or 3, self.num_ctas or 1, self.maxnreg)
-        return (*self.kwargs.items(), *options, self.pre_hook)
+        return (*self.kwargs.items(), *map(self.option, CONFIG_DEFAULTS))
+
+    def option(self, name: str) -> Any:
+        """An option as it was given, or Triton's default."""
+        given = getattr(self, name)
+        return CONFIG_DEFAULTS[name] if given is None else given
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, TunedConfig) and self._parts() == other._parts())
 
     def __hash__(self) -> int:
-        return hash((*self.kwargs, self.num_warps or 4, self.num_stages or 3))
+        return hash((*self.kwargs, self.option("num_warps"), self.option("num_stages")))
 
 
 class Scope:
