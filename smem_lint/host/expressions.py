@@ -585,7 +585,7 @@ def _unpack(run: Evaluation, target: ast.Tuple | ast.List, value: Any, scope: Sc
     else:
         name = describe(value)
         if starred is None:
-            run.path.notes[f"rank {name.removesuffix('.shape').removesuffix('.size()')}"] = count
+            run.path.learn_rank(name.removesuffix(".shape").removesuffix(".size()"), count)
         places: list[Any] = [place if starred is None or place < starred else place - count for place in range(count)]
         items = [item(run, value, place, target.lineno) if isinstance(value, (Symbol, Outside)) else UNKNOWN for place in places]
     for element, part in zip(target.elts, items, strict=True):

@@ -61,6 +61,8 @@ class Path:
     """Set by who explores: the path showed nothing that others had not."""
     conditional: int = 0
     """Above zero a branch is followed that may not be taken: nothing is learnt from what it takes for granted."""
+    told: list[tuple[str, Any]] = field(default_factory=list)
+    """What was noted of ranks under a condition, with what was known before."""
     frozen: int = 0
     """Above zero nothing is decided: what would have to be raises ``Undecided``."""
 
@@ -144,6 +146,22 @@ class Path:
             return symbol
         return Symbol(symbol.text, symbol.reason, operation=symbol.operation, operands=tuple(operands), line=symbol.line,
                       low=symbol.low, kind=symbol.kind)  # fmt: skip
+
+    def learn_rank(self, owner: str, rank: int) -> None:
+        """Note how many dimensions a tensor has; under a condition so that it can be forgotten."""
+        note = f"rank {owner}"
+        if self.conditional and self.notes.get(note) != rank:
+            self.told.append((note, self.notes.get(note)))
+        self.notes[note] = rank
+
+    def forget_ranks(self) -> None:
+        """Undo what was learnt of ranks under a condition."""
+        while self.told:
+            note, before = self.told.pop()
+            if before is None:
+                del self.notes[note]
+            else:
+                self.notes[note] = before
 
     # conditions
 

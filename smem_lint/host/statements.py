@@ -103,8 +103,12 @@ def _if(run: Evaluation, node: ast.If, scope: Scope) -> Signal | None:
 
 
 def _merge(run: Evaluation, condition: Symbol, node: ast.If, scope: Scope) -> Signal | None:
-    """Run both branches and keep, for each name, a value that depends on the condition: nothing is decided yet."""
+    """Run both branches and keep, for each name, a value that depends on the condition: nothing is decided yet.
+
+    Where a branch tells how many dimensions a tensor has, that holds in this branch alone: the condition is decided.
+    """
     before = dict(scope.names)
+    launched, told = len(run.launches), len(run.path.told)
     outcomes: list[dict[str, Any] | None] = []
     for body in (node.body, node.orelse):
         scope.names = dict(before)
@@ -119,6 +123,11 @@ def _merge(run: Evaluation, condition: Symbol, node: ast.If, scope: Scope) -> Si
             run.path.conditional -= 1
         for launch in run.launches[launches:]:
             launch.when = (*launch.when, condition.text if body is node.body else f"not ({condition.text})")
+        if len(run.path.told) > told and not (run.path.conditional or run.path.frozen):
+            del run.launches[launched:]
+            run.path.forget_ranks()
+            scope.names = before
+            return run.block(node.body if run.path.truth(condition) else node.orelse, scope)
     scope.names = dict(before)
     first, second = outcomes
     if first is None and second is None:
