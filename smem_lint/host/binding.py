@@ -21,7 +21,7 @@ from smem_lint.host.expressions import item
 from smem_lint.host.guards import byte_guard
 from smem_lint.host.kernel_facts import KernelFacts, facts_of
 from smem_lint.host.kernel_needs import needed
-from smem_lint.host.kernel_roles import TESTED, TILE, TURNS, roles
+from smem_lint.host.kernel_roles import TESTED, TILE, TURNS, names_asked, roles
 from smem_lint.host.limits import Abandoned, Raised, TooMuch, Undecided
 from smem_lint.host.outcomes import more_sizes
 from smem_lint.host.outside import bits
@@ -366,11 +366,12 @@ class _Shared:
 
     def _uses_of_sizes(self) -> dict[str, set[str]]:
         known = roles(self.kernel.node, self.kernel.module)
+        asked = names_asked(self.heuristics.values(), self.facts.names)
         found: dict[str, set[str]] = {}
         for name, value in self.bound.values.items():
             if name in self.facts.constexprs and isinstance(value, Symbol):
                 for base in value.bases():
-                    found.setdefault(base.text, set()).update(known.get(name, {TILE}), {TESTED} if self.heuristics else ())
+                    found.setdefault(base.text, set()).update(known.get(name, {TILE}), {TESTED} if name in asked else ())
         for value in self.bound.options.values():
             for base in value.bases() if isinstance(value, Symbol) else ():
                 found.setdefault(base.text, set()).add(TILE)

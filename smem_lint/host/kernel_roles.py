@@ -7,9 +7,10 @@ compiler writes the body out once for each turn. Only sizes of tiles, and those 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
-from smem_lint.host.values import words
+from smem_lint.host.values import Function, words
 from smem_lint.source.modules import Definition, SourceModule, dotted_name
 
 TILE, TURNS, TESTED = "tile", "turns", "tested"
@@ -34,6 +35,21 @@ def roles(node: ast.FunctionDef, module: SourceModule, depth: int = 0) -> dict[s
             _known.clear()
         found = _known[node, depth] = _Uses(node, module, depth).roles()
     return found
+
+
+def names_asked(heuristics: Iterable[Any], names: Sequence[str]) -> frozenset[str]:
+    """The arguments that heuristics can look at: those that they write as text; all, where one cannot be read or calls another."""
+    found: set[str] = set()
+    for function in heuristics:
+        if not isinstance(function, Function) or any(isinstance(item, ast.Starred) for item in ast.walk(function.node)):
+            return frozenset(names)
+        given = {parameter.arg for parameter in function.node.args.args}
+        for item in ast.walk(function.node):
+            if isinstance(item, ast.Constant) and isinstance(item.value, str):
+                found.add(item.value)
+            elif isinstance(item, ast.Call) and any(isinstance(part, ast.Name) and part.id in given for part in item.args):
+                return frozenset(names)
+    return frozenset(found.intersection(names))
 
 
 class _Uses:
@@ -104,6 +120,11 @@ class _Uses:
 
 
 def _names(expression: ast.AST) -> Iterator[str]:
-    for item in ast.walk(expression):
+    """The names in an expression, but for those that only say where something is loaded from."""
+    stack = [expression]
+    while stack:
+        item = stack.pop()
         if isinstance(item, ast.Name):
             yield item.id
+        elif not (isinstance(item, ast.Call) and isinstance(item.func, ast.Attribute) and item.func.attr == "load"):
+            stack.extend(ast.iter_child_nodes(item))

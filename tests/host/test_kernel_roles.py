@@ -51,3 +51,34 @@ def test_an_address_takes_one_size_and_an_unrolled_loop_small_ones(tmp_path: Pat
     configs = [one for one in resolve(Repository([tmp_path]), ["one.py"]) if isinstance(one, Config)]
     assert {one.constexprs["taps"] for one in configs} == {2, 4, 8}
     assert len({one.constexprs["stride"] for one in configs}) == 1
+
+
+HEURISTIC = """
+import triton
+import triton.language as tl
+
+
+@triton.heuristics({"HAS_BIAS": lambda args: args["bias"] is not None, "EVEN": lambda args: args["cols"] % 64 == 0})
+@triton.jit
+def kernel(x, bias, places, cols, row: tl.constexpr, step: tl.constexpr, HAS_BIAS: tl.constexpr, EVEN: tl.constexpr):
+    place = tl.load(places + row)
+    if place > 0:
+        tl.store(x + place * step, 0)
+
+
+def launch(x, bias, places, row: int, step: int):
+    kernel[(1,)](x, bias, places, x.shape[0], row, step)
+"""
+
+
+def test_only_what_heuristics_name_and_the_kernel_tests_is_tried_out(tmp_path: Path) -> None:
+    """A value that is loaded is tested, not the address that it comes from; a heuristic asks for the arguments that it writes."""
+    (tmp_path / "one.py").write_text(HEURISTIC)
+    repository = Repository([tmp_path])
+    module = repository.module("one.py")
+    assert module is not None and (node := module.find_function("kernel")) is not None
+    found = roles(node, module)
+    assert found["row"] == found["step"] == frozenset()
+    configs = [one for one in resolve(repository, ["one.py"]) if isinstance(one, Config)]
+    assert {one.constexprs["EVEN"] for one in configs} == {True, False}
+    assert len({(one.constexprs["row"], one.constexprs["step"]) for one in configs}) == 1
