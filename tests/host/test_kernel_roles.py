@@ -66,8 +66,8 @@ def kernel(x, bias, places, cols, row: tl.constexpr, step: tl.constexpr, HAS_BIA
         tl.store(x + place * step, 0)
 
 
-def launch(x, bias, places, row: int, step: int):
-    kernel[(1,)](x, bias, places, x.shape[0], row, step)
+def launch(x, bias, places):
+    kernel[(1,)](x, bias, places, x.shape[0], x.shape[1], x.shape[2])
 """
 
 
@@ -76,7 +76,9 @@ def test_only_what_heuristics_name_and_the_kernel_tests_is_tried_out(tmp_path: P
     (tmp_path / "one.py").write_text(HEURISTIC)
     repository = Repository([tmp_path])
     module = repository.module("one.py")
-    assert module is not None and (node := module.find_function("kernel")) is not None
+    assert module is not None
+    node = module.find_function("kernel")
+    assert node is not None
     found = roles(node, module)
     assert found["row"] == found["step"] == frozenset()
     configs = [one for one in resolve(repository, ["one.py"]) if isinstance(one, Config)]
