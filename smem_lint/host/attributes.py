@@ -56,6 +56,7 @@ def attribute(run: Evaluation, value: Any, name: str, line: int) -> Any:
     if isinstance(value, Tensor):
         return _tensor(value, name, line)
     if isinstance(value, Symbol):
+        run.path.is_used(value)
         return _symbol(run, value, name, line)
     if isinstance(value, TunedConfig):
         return _tuned(value, name)

@@ -256,7 +256,7 @@ class _Shared:
         value = values.get(name)
         if name not in self.facts.constexprs or not isinstance(value, Symbol):
             return False
-        return value.kind in ("is", "is not") or any(base.text.endswith(".dtype") for base in value.bases())
+        return value.kind in ("is", "is not", "not", "and", "or") or any(base.text.endswith(".dtype") for base in value.bases())
 
     def _assumed(self, constexprs: dict[str, Any], values: dict[str, Any]) -> tuple[str, ...]:
         self._open.update(name for name in constexprs if name in values and self._rests_on_sizes(values[name]))

@@ -142,9 +142,12 @@ class Config:
 
 
 def json_value(value: Any) -> Any:
-    """A constexpr's value as records write it: a type is ``{"dtype": …}``, what JSON cannot say ``{"repr": …}``."""
+    """A constexpr's value as records write it: a type is ``{"dtype": …}``, what JSON cannot say ``{"repr": …}``.
+
+    Types go by Triton's names of them, which a signature shortens for integers (Triton 3.8.0, ``language/core.py``, ``dtype``).
+    """
     if isinstance(value, DType):
-        return {"dtype": short_name(value)}
+        return {"dtype": value.name if "int" in value.name else short_name(value)}
     if isinstance(value, (bool, int, str, type(None))):
         return int(value) if type(value) is Assumed else value
     if isinstance(value, float):

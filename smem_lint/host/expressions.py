@@ -162,12 +162,15 @@ def _boolean(run: Evaluation, node: ast.BoolOp, scope: Scope) -> Any:
     pending: list[Any] = []
     value: Any = None
     for place, part in enumerate(node.values):
+        run.path.conditional += bool(pending)
         try:
             value = run.expr(part, scope)
         except Raised:
             if not pending:
                 raise
             value = UNKNOWN
+        finally:
+            run.path.conditional -= bool(pending)
         known = truth_if_known(run, value)
         last = place == len(node.values) - 1
         if known is ends_at:
@@ -230,7 +233,11 @@ def _conditional(run: Evaluation, node: ast.IfExp, scope: Scope) -> Any:
     if known is None and isinstance(condition, Symbol):
         before = len(run.launches)
         try:
-            value, other = run.expr(node.body, scope), run.expr(node.orelse, scope)
+            run.path.conditional += 1
+            try:
+                value, other = run.expr(node.body, scope), run.expr(node.orelse, scope)
+            finally:
+                run.path.conditional -= 1
             if len(run.launches) == before:
                 merged = either(condition, value, other, node.lineno)
                 if merged is not UNKNOWN:

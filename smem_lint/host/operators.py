@@ -191,6 +191,9 @@ def _identity(symbol: str, left: Any, right: Any, line: int) -> Any:
         if isinstance(left, Symbol) and isinstance(right, Symbol):
             return UNKNOWN if left.text != right.text else positive
         known = right if isinstance(left, Symbol) else left
+        if known is None and (unknown := left if isinstance(left, Symbol) else right).kind == "if":
+            absent = _is_none(unknown, line)
+            return absent if positive else negate(absent, line) if isinstance(absent, Symbol) else not absent
         if known is not None and not isinstance(known, (bool, DType, EnumMember)):
             return UNKNOWN
         kind = ast.Is if positive else ast.IsNot
@@ -200,6 +203,24 @@ def _identity(symbol: str, left: Any, right: Any, line: int) -> Any:
     if isinstance(left, (DType, bool, EnumMember, Outside)) and type(left) is type(right):
         return (left == right) is positive
     return (left is right) is positive
+
+
+def _is_none(value: Any, line: int) -> Any:
+    """Whether a value is None: a bool or a condition; of one that depends on a condition what its two sides say of it."""
+    if not isinstance(value, Symbol):
+        return value is None
+    if value.kind == "if" and isinstance(value.operands[0], Symbol):
+        condition = value.operands[0]
+        first, second = (_is_none(side, line) for side in value.operands[1:])
+        if isinstance(first, bool) and first is second:
+            return first
+        if isinstance(first, bool) and isinstance(second, bool):
+            return condition if first else negate(condition, line)
+        if isinstance(first, bool):
+            return disjunction([second, condition], line) if first else conjunction([second, negate(condition, line)], line)
+        if isinstance(second, bool):
+            return disjunction([first, negate(condition, line)], line) if second else conjunction([first, condition], line)
+    return _symbolic("is", lambda a, b: compare(ast.Is, a, b, line), value, None, line)
 
 
 def _membership(symbol: str, left: Any, right: Any, line: int) -> Any:

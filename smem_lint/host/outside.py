@@ -280,11 +280,11 @@ def tensor_method(run: Evaluation, receiver: Any, name: str, args: list[Any], kw
         return Symbol(f"{label}.{name}(…)", f"the parts of {label}", line=line)
     if wanted is not None:
         sizes = [argument for argument in args if not isinstance(argument, DType)]
-        new_shape = _shape(run, sizes) if name in _SHAPED and sizes else (shape if name == "to" else None)
+        new_shape = _shape(run, sizes, label) if name in _SHAPED and sizes else (shape if name == "to" else None)
         like = _model(receiver) if name == "to" else None
         return Tensor(f"{label}.{name}({describe(wanted)})", wanted, new_shape, line=line, like=like)
     if name in _SHAPED:
-        return Tensor(f"{label}.{name}(…)", dtype, _shape(run, args), line=line)
+        return Tensor(f"{label}.{name}(…)", dtype, _shape(run, args, label), line=line)
     if name in ("t", "transpose", "swapaxes"):
         flipped = [shape[1], shape[0]] if name == "t" and shape is not None and len(shape) == 2 else None
         return Tensor(f"{label}.{name}()", dtype, flipped, contiguous=False, line=line)
@@ -298,7 +298,7 @@ def tensor_method(run: Evaluation, receiver: Any, name: str, args: list[Any], kw
     return Tensor(f"{label}.{name}(…)", dtype, None, line=line)
 
 
-def _shape(run: Evaluation, args: list[Any]) -> list[Any] | None:
+def _shape(run: Evaluation, args: list[Any], label: str = "") -> list[Any] | None:
     if len(args) == 1:
         single = run.definite(args[0])
         if isinstance(single, (list, tuple)):
@@ -307,7 +307,7 @@ def _shape(run: Evaluation, args: list[Any]) -> list[Any] | None:
             return None
     if any(not isinstance(argument, (int, Symbol)) for argument in args):
         return None
-    return [Symbol("the open size", "-1 in a shape", low=1) if argument == -1 else argument for argument in args]
+    return [Symbol(f"the open size of {label[:80]}", "-1 in a shape", low=1) if argument == -1 else argument for argument in args]
 
 
 def _scalar(run: Evaluation, receiver: Any, name: str, args: list[Any], kwargs: dict[str, Any], line: int) -> Any:

@@ -186,6 +186,11 @@ class Path:
             return self.truth(settled.operands[1 if self.truth(settled.operands[0]) else 2])
         if settled.kind in ("and", "or"):
             wanted = settled.kind == "or"
+            for operand in settled.operands:
+                if not isinstance(operand, Symbol) or operand.kind not in ("later", "if"):
+                    break
+                if self.truth(operand) is wanted:
+                    return wanted
             at_once = self._joint(settled, wanted)
             if at_once is not None:
                 return at_once
@@ -230,6 +235,11 @@ class Path:
                     self._suppose(part, not wanted)
         self.memo[symbol.text] = outcome
         return outcome
+
+    def is_used(self, symbol: Symbol) -> None:
+        """Learn from ``symbol.name`` or ``symbol(…)`` that it is not None: the program would end there."""
+        if symbol.is_base and not self.conditional and not self.frozen:
+            self.memo.setdefault(f"{symbol.text} is None", False)
 
     def _suppose(self, condition: Any, holds: bool) -> None:
         """Take the simplest way for a condition to hold (or not), without a decision of its own."""
