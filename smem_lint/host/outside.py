@@ -100,10 +100,7 @@ _VALUES: dict[str, Any] = {
     "sys.version_info": (3, 11, 7, "final", 0), "numpy.inf": math.inf, "numpy.pi": math.pi, "typing.TYPE_CHECKING": False,
     "torch.inf": math.inf, "os.sep": "/", "sys.maxsize": (1 << 63) - 1, "torch.pi": math.pi,
 }  # fmt: skip
-_MISSING = frozenset(
-    ("torch", name)
-    for name in words("npu musa hpu mlu maca gcu neuron privateuseone sdaa vastai corex ptpu txda")
-)
+_MISSING = frozenset(("torch", name) for name in words("npu musa hpu mlu maca gcu neuron privateuseone sdaa vastai corex ptpu txda"))
 
 
 def constant(where: platform.Target, dotted: str) -> Any:
