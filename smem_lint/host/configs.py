@@ -32,7 +32,7 @@ _SIZE_CALLERS = 3
 _SIZE_PATHS = 8
 _SIZE_VALUES = 4
 _HELPER_CALLERS = 24
-_CALLER_PATHS = 28
+_CALLER_PATHS = 48
 _TESTS = re.compile(r"(^|/)(tests?|testing|benchmarks?|examples?)/|(^|/)(test|bench\w*)_[^/]*$|_(test|bench\w*)\.py$")
 _LAUNCHES_KERNEL = re.compile(rb"\[\s*grid\w*\s*\]\s*\(|kernel\w*\s*\[[^\[\n]*\]\s*\(", re.IGNORECASE)
 _LAUNCHES = re.compile(rb"\]\s*\(|\.run\(|\.warmup\(")
@@ -126,7 +126,7 @@ def configs_of_site(program: Program, site: Site, profile: Profile) -> list[Conf
     """
     if kernel_of(program, site) is None and not _looks_like_one(site):
         return []
-    found = follow(program, site, profile)
+    found = follow(program, site, profile, give_up=_left_to_callers)
     if not (found.configs or found.kernels or found.unknown_kernel or found.cut) and site.function is not None:
         found = follow(program, site, profile, any_layout=True)
     if found.kernels and not (found.configs or found.refused):
@@ -144,6 +144,8 @@ def _configs_of(program: Program, site: Site, profile: Profile, found: Found) ->
             return [*[config for config in found.configs if not _left_to_callers(config)], *from_callers]
         if from_callers and not found.configs:
             return from_callers
+        if found.given_up:
+            found = follow(program, site, profile)
     elif site.function is not None and any(config.tried for config in found.configs):
         from_callers = _of_known_sizes(program, site, profile)
         known = [config for config in from_callers if not config.unresolved and not config.tried]
@@ -169,6 +171,7 @@ def _through_callers(program: Program, site: Site, profile: Profile, *, helper: 
     limits = replace(program.limits, paths=_CALLER_PATHS, site_steps=program.limits.site_steps // 3)
     budget = program.limits.site_steps * (4 if helper else 1)
     width = _HELPER_CALLERS if helper else _CALLERS
+    stop = None if helper else _left_to_callers
     spent, cut = 0, ""
     level = [(site.module, site.function, (site.function.node,))]
     for _ in range(_CALLER_LEVELS):
@@ -184,7 +187,7 @@ def _through_callers(program: Program, site: Site, profile: Profile, *, helper: 
                     return _marked(configs, f"more than {budget:,} steps through its callers")
                 decorator = maker.node if maker is not None else None
                 chain = through if decorator is None else (*through, decorator)
-                found = follow(program, site, profile, caller, caller_module, chain, limits=limits, decorator=decorator)
+                found = follow(program, site, profile, caller, caller_module, chain, limits=limits, decorator=decorator, give_up=stop)
                 spent += found.steps
                 configs.extend(found.configs)
                 cut = cut or found.cut

@@ -20,6 +20,9 @@ from smem_lint.host.values import UNKNOWN, Class, Function, Instance, Kernel, La
 from smem_lint.source.bindings import FunctionEntry
 from smem_lint.source.modules import Definition, SourceModule, dotted_name, jit_kind
 
+_PATIENCE = 8
+"""Paths after which a function is given up that leaves what matters to its callers."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Site:
@@ -46,6 +49,7 @@ class Found:
     steps: int = 0
     raised: str = ""
     refused: str = ""
+    given_up: bool = False
 
 
 class _Reached(Exception):
@@ -92,12 +96,13 @@ def _is_launch(node: ast.Call) -> bool:
 def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry | None = None, module: SourceModule | None = None,
            through: Sequence[ast.AST] = (), given: Mapping[str, Any] | None = None, limits: Limits | None = None,
            domains: Mapping[str, tuple[int, ...]] | None = None, decorator: ast.AST | None = None,
-           any_layout: bool = False) -> Found:  # fmt: skip
+           any_layout: bool = False, give_up: Callable[[Config], bool] | None = None) -> Found:  # fmt: skip
     """Every path from the start of a function (the site's own, or a caller) to the site, as configs.
 
     ``through`` are functions between the start and the site; ``given`` fixes arguments, and local names that would be unknown;
     ``domains`` are the values that sizes may have, by the texts of their symbols; ``decorator`` is the function of a decorator that
-    the start is to be entered through. Tensors are contiguous, unless they may have ``any_layout``.
+    the start is to be entered through. Tensors are contiguous, unless they may have ``any_layout``. Where the first paths led only to
+    configs for which ``give_up`` holds, or to a kernel that is not known, no more are followed, and ``given_up`` is set.
     """
     limits = limits or program.limits
     found = Found()
@@ -157,6 +162,9 @@ def follow(program: Program, site: Site, profile: Profile, entry: FunctionEntry 
                 held = results.get(key)
                 results[key] = config if held is None else _weaker(held, config)
             path.fruitless = len(results) == before
+        if give_up is not None and found.paths == _PATIENCE and (results or found.unknown_kernel) and all(map(give_up, results.values())):
+            found.given_up = True
+            break
     found.configs = [replace(config, cut=found.cut) for config in results.values()] if found.cut else list(results.values())
     return found
 
