@@ -73,7 +73,7 @@ class ModelEngine:
         try:
             allocation = self.allocation(specialization)
         except KernelError as error:
-            return unanswered(NAME, f"Triton refuses the kernel: {error}", time.perf_counter() - started)
+            return self.refused(error, time.perf_counter() - started)
         except LookupError as error:
             return unanswered(NAME, str(error.args[0]) if error.args else "not found", time.perf_counter() - started)
         except Unsupported as error:
@@ -104,12 +104,24 @@ class ModelEngine:
         _run(back_passes(specialization.capability, self._version), module, watch)
         return module
 
+    def built(self, specialization: Specialization, largest: int = 0) -> Module:
+        """The tile program as the front end makes it, of up to ``largest`` operations (0: of any number).
+
+        Raises TooLarge, KernelError, Unsupported, LookupError.
+        """
+        return build(self.repository, specialization, self._version, largest)
+
     def front_end(self, specialization: Specialization) -> Module | None:
         """The tile program as the front end makes it, or None where it cannot."""
         try:
-            return build(self.repository, specialization, self._version)
+            return self.built(specialization)
         except Exception:
             return None
+
+    @staticmethod
+    def refused(error: KernelError, seconds: float = 0.0) -> Estimate:
+        """What is said of a kernel that Triton does not compile."""
+        return unanswered(NAME, f"Triton refuses the kernel: {error}", seconds)
 
     def _front(self, specialization: Specialization, watch: Watcher | None) -> Module:
         if watch is not None:

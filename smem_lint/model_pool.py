@@ -8,19 +8,16 @@ specializations that it had, each with a message.
 
 from __future__ import annotations
 
-import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from smem_lint.bounds import bounded
-from smem_lint.engines import SCREENED, TOO_LARGE, Estimate, unanswered
-from smem_lint.garbage import GarbageKept
-from smem_lint.model import NAME, ModelEngine, front_key
+from smem_lint.engines import SCREENED, Estimate, unanswered
+from smem_lint.model import NAME, ModelEngine
 from smem_lint.processes import Workers, in_processes
+from smem_lint.screening import screened
 from smem_lint.specialization import Specialization
-from smem_lint.tile.ir import Module
 
 _CHUNK = 24
 _FEW = 32
@@ -108,45 +105,8 @@ def _answer(chunk: Chunk) -> list[tuple[int, Estimate]]:
 
 
 def _answers(engine: ModelEngine, floors: dict[int, int], only_bounds: bool, chunk: Chunk) -> list[tuple[int, Estimate]]:
-    found: list[tuple[int, Estimate]] = []
-    rest: Chunk = []
-    programs: dict[str, Module | int | None] = {}
-    with GarbageKept():
-        for index, one in chunk if floors else ():
-            quick = _quick(engine, one, floors.get(one.capability, 0), programs)
-            if quick is not None:
-                found.append((index, quick))
-            else:
-                rest.append((index, one))
-        programs.clear()
-    rest = rest if floors else chunk
-    if only_bounds:
-        return found + [(index, unanswered(NAME, "not below every limit")) for index, _ in rest]
-    answers = engine.estimate([one for _, one in rest])
-    return found + [(index, answer) for (index, _), answer in zip(rest, answers, strict=True)]
-
-
-def _quick(engine: ModelEngine, one: Specialization, floor: int, programs: dict[str, Module | int | None]) -> Estimate | None:
-    """The bound, where it is below what matters, or what is said of a program that is too large; None where the passes are to be run.
-
-    ``programs`` holds what those of one front half share: the program, or how large it was where that is too large.
-    """
-    key = front_key(one)
-    if key not in programs:
-        programs[key] = _followed(engine.front_end(one))
-    module = programs[key]
-    if isinstance(module, int):
-        return unanswered(NAME, f"{TOO_LARGE}: its loops unroll to {module:,} operations")
-    if module is None or not floor:
-        return None
-    estimate = bounded(module, one, SCREENED, enough=floor)
-    return estimate if estimate.upper is not None and estimate.upper <= floor else None
-
-
-def _followed(module: Module | None) -> Module | int | None:
-    size = sum(1 for _ in module.walk()) if module is not None else 0
-    if size <= _LARGEST or module is None:
-        return module
-    module.functions.clear()
-    gc.collect()  # hundreds of megabytes, which would else be there until the chunk is done
-    return size
+    wanted = [one for _, one in chunk]
+    if not floors:
+        return list(zip((index for index, _ in chunk), engine.estimate(wanted), strict=True))
+    answers = screened(engine, wanted, lambda capability: floors.get(capability, 0), SCREENED, _LARGEST, only_bounds=only_bounds)
+    return [(chunk[place][0], one or unanswered(NAME, "not below every limit")) for place, one in answers]

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from smem_lint.engines import Estimate
     from smem_lint.model import ModelEngine
     from smem_lint.specialization import Specialization
-    from smem_lint.tile.ir import Module
 
 _HANDLED_BY_RUN = ("grid", "warmup")
 _KNOWN: dict[tuple[str, str], Estimate] = {}
@@ -191,23 +190,10 @@ def _plain(value: Any) -> Any:
 
 def _modelled(engine: ModelEngine, wanted: Sequence[Specialization], limit: int) -> list[Estimate]:
     """The model's estimates; a bound where that stays within the limit already, which is cheaper."""
-    from smem_lint.bounds import bounded
-    from smem_lint.garbage import GarbageKept
-    from smem_lint.model import front_key
+    from smem_lint.screening import screened
 
-    programs: dict[str, Module | None] = {}
-    answers: dict[int, Estimate] = {}
-    with GarbageKept():
-        for index, one in enumerate(wanted):
-            key = front_key(one)
-            if key not in programs:
-                programs[key] = engine.front_end(one)
-            bound = bounded(programs[key], one, "it is bounded within the device's limit", enough=limit)
-            if bound.upper is not None and bound.upper <= limit:
-                answers[index] = bound
-    left = [index for index in range(len(wanted)) if index not in answers]
-    answers.update(zip(left, engine.estimate([wanted[index] for index in left], programs), strict=True))
-    return [answers[index] for index in range(len(wanted))]
+    answers = dict(screened(engine, wanted, lambda capability: limit, "it is bounded within the device's limit"))
+    return [one for place in range(len(wanted)) if (one := answers[place]) is not None]
 
 
 def _engine(root: Path) -> ModelEngine:

@@ -71,14 +71,14 @@ def _inline_before(region: Region, place: Block) -> list[Block]:
 
 def _branch(block: Block, target: Block, values: Sequence[Value], line: int | None) -> None:
     op = Op("cf.br", values, (), {"segments": (len(values),)}, line=line)
-    op.successors = [target]
+    op.successors = (target,)
     block.append(op)
 
 
 def _conditional(block: Block, condition: Value, true: Block, false: Block, values: Sequence[Value], line: int | None) -> None:
     """Branch on ``condition``; ``values`` are handed to the ``true`` block."""
     op = Op("cf.cond_br", [condition, *values], (), {"segments": (1, len(values), 0)}, line=line)
-    op.successors = [true, false]
+    op.successors = (true, false)
     block.append(op)
 
 

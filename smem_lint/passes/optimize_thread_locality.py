@@ -207,7 +207,7 @@ def _with_carried(loop: Op, start: Value) -> Op:
     new.regions = loop.regions
     for region in new.regions:
         region.op = new
-    loop.regions = []
+    loop.regions = ()
     assert loop.block is not None
     loop.block.insert_before(loop, new)
     for old, result in zip(loop.results, new.results, strict=False):

@@ -19,7 +19,7 @@ linked list, and ``users`` yields the newest use first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from smem_lint.tile.types import Type
@@ -118,8 +118,8 @@ class Op:
             use.value.uses[use] = None
         self.results = [Value(type_, self, None, index) for index, type_ in enumerate(result_types)]
         self.attrs: dict[str, Any] = {} if attrs is None else attrs
-        self.regions = [Region(self) for _ in range(regions)] if regions else []
-        self.successors: list[Block] = []
+        self.regions: Sequence[Region] = [Region(self) for _ in range(regions)] if regions else ()
+        self.successors: tuple[Block, ...] = ()
         self.block: Block | None = None
         self.prev: Op | None = None
         self.next: Op | None = None
@@ -164,6 +164,9 @@ class Op:
             value.uses[use] = None
             self._uses.append(use)
         self.touch()
+
+    def set_successor(self, index: int, block: Block) -> None:
+        self.successors = (*self.successors[:index], block, *self.successors[index + 1 :])
 
     @property
     def parent(self) -> Op | None:
@@ -260,10 +263,11 @@ class Op:
         for old_result, new_result in zip(self.results, new.results, strict=True):
             new_result.name = old_result.name
             mapping[old_result] = new_result
-        new.successors = [blocks.get(block, block) for block in self.successors]
-        for region in self.regions:
-            copy = Region(new)
-            new.regions.append(copy)
+        if self.successors:
+            new.successors = tuple(blocks.get(block, block) for block in self.successors)
+        if self.regions:
+            new.regions = [Region(new) for _ in self.regions]
+        for region, copy in zip(self.regions, new.regions, strict=True):
             for block in region.blocks:
                 twin = copy.add_block([arg.type for arg in block.args])
                 blocks[block] = twin

@@ -25,3 +25,11 @@ class KernelError(Exception):
     def __str__(self) -> str:
         where = ":".join(str(part) for part in (self.file, self.line) if part is not None)
         return f"{where}: {self.message}" if where else self.message
+
+
+class TooLarge(Exception):
+    """The front end was told to make a program of up to so many operations, and this one has more."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(f"its loops unroll to more than {most:,} operations")
+        self.most = most

@@ -55,7 +55,7 @@ class _Comparison:
             return f"{_show(a)}: blocks {[len(r.blocks) for r in a.regions]} against {[len(r.blocks) for r in b.regions]}"
         pairs = [pair for x, y in zip(a.regions, b.regions, strict=True) for pair in zip(x.blocks, y.blocks, strict=True)]
         self.blocks.update(pairs)
-        if [self.blocks.get(s, s) for s in a.successors] != b.successors:
+        if tuple(self.blocks.get(s, s) for s in a.successors) != b.successors:
             return f"{_show(a)}: other successors"
         return next((found for x, y in pairs if (found := self.block(x, y))), None)
 

@@ -315,7 +315,7 @@ class _Parser:
             operands += given
             segments.append(len(given))
         op = Op(name, operands, (), {"segments": tuple(segments)})
-        op.successors = op_blocks
+        op.successors = tuple(op_blocks)
         return op
 
     def _generic(self, name: str, text: str) -> Op:

@@ -69,7 +69,7 @@ def add_iter_args(loop: Op, initial: Sequence[Value]) -> Op:
     new.attrs, new.line = dict(loop.attrs), loop.line
     assert loop.block is not None
     loop.block.insert_before(loop, new)
-    new.regions, loop.regions = loop.regions, []
+    new.regions, loop.regions = loop.regions, ()
     new.regions[0].op = new
     body = new.body
     for value in initial:

@@ -162,7 +162,7 @@ def _add_result(branch: Op, taken: Block, otherwise: Value, value: Value) -> Op:
     new = Op("scf.if", branch.operands, [*types, value.type], dict(branch.attrs), 0, branch.line)
     assert branch.block is not None
     branch.block.insert_before(branch, new)
-    new.regions, branch.regions = branch.regions, []
+    new.regions, branch.regions = branch.regions, ()
     for region in new.regions:
         region.op = new
         if not region.blocks:

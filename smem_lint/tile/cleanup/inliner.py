@@ -99,7 +99,7 @@ def _leave(block: Block, after: Block) -> None:
     if terminator.name != "tt.return":
         return
     branch = Op("cf.br", terminator.operands, (), {"segments": (len(terminator.operands),)}, line=terminator.line)
-    branch.successors = [after]
+    branch.successors = (after,)
     terminator.drop()
     block.append(branch)
 

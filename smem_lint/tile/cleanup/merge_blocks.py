@@ -34,7 +34,7 @@ class _Cluster:
             self._add_arguments()
         for block in self.others:
             for terminator, index in predecessors(block):
-                terminator.successors[index] = self.leader
+                terminator.set_successor(index, self.leader)
             drop_block(block)
         return True
 
@@ -115,7 +115,7 @@ def merge_identical_blocks(region: Region) -> bool:
     """Merge blocks other than the entry that go to the same successors and do the same; whether any was."""
     groups: dict[tuple[Block, ...], list[Block]] = {}
     for block in region.blocks[1:]:
-        groups.setdefault(tuple(block.last.successors) if block.last is not None else (), []).append(block)
+        groups.setdefault(block.last.successors if block.last is not None else (), []).append(block)
     merged = False
     for blocks in groups.values():
         clusters: list[_Cluster] = []

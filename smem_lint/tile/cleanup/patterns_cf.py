@@ -26,7 +26,7 @@ def _single_predecessor(block: Block) -> Op | None:
 def _branch(op: Op, target: Block, values: list[Value], rewriter: Rewriter) -> bool:
     """Put an unconditional branch in the place of the terminator ``op``."""
     new = Op("cf.br", values, (), {"segments": (len(values),)})
-    new.successors = [target]
+    new.successors = (target,)
     rewriter.insert(op, new)
     rewriter.erase(op)
     return True
@@ -86,7 +86,7 @@ def _pass_through_either(op: Op, rewriter: Rewriter) -> bool:
     for index in (0, 1):
         found = _collapsed(op.successors[index], successor_operands(op, index))
         if found is not None:
-            op.successors[index] = found[0]
+            op.set_successor(index, found[0])
             set_successor_operands(op, index, found[1])
             changed = True
     if changed:

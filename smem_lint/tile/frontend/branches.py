@@ -152,12 +152,12 @@ def _if_blocks(v: Visitor, condition: Handle, node: ast.If) -> None:
     assert place is not None
     first_then, first_else = v.new_block(), v.new_block()
     branch = builder.op("cf.cond_br", [condition.value], (), {"segments": (1, 0, 0)})
-    branch.successors = [first_then, first_else]
+    branch.successors = (first_then, first_else)
     then, otherwise, names = _visit_branches(v, node, first_then, first_else)
     after = v.new_block()
     for end in (then, otherwise):
         values = _handles(names, end)
-        builder.at_end(end.block).op("cf.br", values, (), {"segments": (len(values),)}).successors = [after]
+        builder.at_end(end.block).op("cf.br", values, (), {"segments": (len(values),)}).successors = (after,)
     builder.at_end(after)
     _results(v, names, then, [after.add_arg(value.type) for value in _handles(names, then)])
 

@@ -18,7 +18,7 @@ from smem_lint.tile.ir import Module
 from smem_lint.tile.semantic.context import Options, ir_type
 from smem_lint.tile.semantic.descriptor import Descriptor
 from smem_lint.tile.types import I32, I64
-from smem_lint.tile.unsupported import KernelError, Unsupported
+from smem_lint.tile.unsupported import KernelError, TooLarge, Unsupported
 from smem_lint.tile.values import Handle, flatten
 from smem_lint.tile.versions import Version, decisions
 
@@ -26,12 +26,12 @@ _HANDLERS = (branches, calls, expressions, loops, statements)
 """Imported for the kinds of nodes that they enter."""
 
 
-def build(repository: Repository, specialization: Specialization, version: Version = (3, 8)) -> Module:
+def build(repository: Repository, specialization: Specialization, version: Version = (3, 8), largest: int = 0) -> Module:
     """The tile program of one specialization, as Triton's front end and inliner make it. Nothing is cleaned up yet, unless
     functions were kept apart (see ``calls``): what the inliner then does begins with a clean-up of each.
 
     Raises KernelError where Triton refuses the kernel, Unsupported for what is not modelled, LookupError where the file or
-    the kernel is not in the repository.
+    the kernel is not in the repository, TooLarge where ``largest`` (0: none) operations are not enough.
     """
     source = repository.module(specialization.file)
     if source is None:
@@ -43,7 +43,7 @@ def build(repository: Repository, specialization: Specialization, version: Versi
     module = Module(spec.num_warps, spec.num_stages, spec.num_ctas, spec.capability)
     module.version = version
     options = Options(spec.capability, spec.num_warps, spec.num_ctas, decisions=decisions(version))
-    session = Session(repository, options, source, module)
+    session = Session(repository, options, source, module, largest)
     visitor = Visitor(session, source, node, 0, None)
     visitor.builder.line = node.lineno
     try:
@@ -55,6 +55,8 @@ def build(repository: Repository, specialization: Specialization, version: Versi
         raise Unsupported("expressions or calls that are nested too deeply", visitor.builder.line, source.file) from None
     if len(module.functions) > 1:
         inliner.run(module)
+        if largest and sum(1 for _ in module.walk()) > largest:
+            raise TooLarge(largest)
     return module
 
 

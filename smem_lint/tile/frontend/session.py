@@ -8,8 +8,9 @@ from typing import Any
 from smem_lint.host.program import Program
 from smem_lint.source.modules import Repository, SourceModule
 from smem_lint.tile.frontend.names import Scope
-from smem_lint.tile.ir import Builder, Module
+from smem_lint.tile.ir import Builder, Module, Op
 from smem_lint.tile.semantic.context import Options
+from smem_lint.tile.unsupported import TooLarge
 from smem_lint.tile.values import FunctionRef
 
 
@@ -22,10 +23,27 @@ def _program(repository: Repository, capability: int) -> Program:
     return found
 
 
+class _Limited(Builder):
+    """A builder that makes up to ``most`` operations."""
+
+    __slots__ = ("left", "most")
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = self.left = most
+
+    def insert(self, op: Op) -> Op:
+        self.left -= 1
+        if self.left < 0:
+            raise TooLarge(self.most)
+        return super().insert(op)
+
+
 class Session:
     """One compilation: the module being built, the builder, the scopes of the files and the functions that were called.
 
-    ``functions`` maps a function and the types of its arguments to the ``tt.func`` made of it and what it returns.
+    ``functions`` maps a function and the types of its arguments to the ``tt.func`` made of it and what it returns. ``largest``: the
+    operations that may be made, 0 for any number; the builder raises TooLarge beyond.
     """
 
     __slots__ = (
@@ -40,13 +58,13 @@ class Session:
         "repository",
     )
 
-    def __init__(self, repository: Repository, options: Options, kernel_module: SourceModule, module: Module) -> None:
+    def __init__(self, repository: Repository, options: Options, kernel_module: SourceModule, module: Module, largest: int = 0) -> None:
         self.repository = repository
         self.program = _program(repository, options.capability)
         self.options = options
         self.kernel_module = kernel_module
         self.module = module
-        self.builder = Builder()
+        self.builder = _Limited(largest) if largest else Builder()
         self.functions: dict[Any, tuple[str, Any]] = {}
         self.references: dict[Any, FunctionRef] = {}
         self._scopes: dict[Any, Scope] = {}
