@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from smem_lint.devices import Device
@@ -97,7 +98,8 @@ def judge(
         for options in _neighbours(one, near_limit):
             assert one.specialization is not None
             wanted.append((one, options, replace(one.specialization, **options)))
-    answers = _answers(engine, [specialization for _, _, specialization in wanted])
+    known = {_key(one.specialization): one.estimate for one in judged if one.specialization and one.estimate and one.estimate.exact}
+    answers = _answers(engine, [specialization for _, _, specialization in wanted], known)
     for (one, options, _), estimate in zip(wanted, answers, strict=True):
         one.neighbours[tuple(sorted(options.items()))] = estimate
     return judged
@@ -131,11 +133,13 @@ def _compared(group: Sequence[Judged]) -> Iterator[Judged]:
             yield one
 
 
-def _answers(engine: Engine, specializations: Sequence[Specialization]) -> list[Estimate]:
-    """One answer each, asking only once for what is the same."""
+def _answers(
+    engine: Engine, specializations: Sequence[Specialization], known: Mapping[str, Estimate] = MappingProxyType({})
+) -> list[Estimate]:
+    """One answer each, asking only once for what is the same, and not for what is ``known``."""
     keys = [_key(one) for one in specializations]
-    unique = dict(zip(keys, specializations, strict=True))
-    found = dict(zip(unique, engine.estimate(list(unique.values())), strict=True))
+    unique = {key: one for key, one in zip(keys, specializations, strict=True) if key not in known}
+    found = {**known, **dict(zip(unique, engine.estimate(list(unique.values())), strict=True))}
     return [found[key] for key in keys]
 
 

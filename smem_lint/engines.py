@@ -109,3 +109,12 @@ class ScreeningEngine(Engine, Protocol):
     def exactly(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
         """As ``estimate``, but nothing is answered with bounds that need not be."""
         ...
+
+
+@runtime_checkable
+class ConfirmingEngine(Engine, Protocol):
+    """An engine that has another one to confirm by what it says."""
+
+    def confirmed(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
+        """One estimate each, in order: the other engine's, or this one's where the other has none."""
+        ...

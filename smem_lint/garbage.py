@@ -15,7 +15,7 @@ from types import TracebackType
 _SURVIVORS = 64
 """After so many pieces the objects that outlived theirs are looked at too (generation 1) …"""
 
-_ALL = 2048
+_ALL = 8192
 """… and after so many all objects of the process."""
 
 _pieces = count(1)

@@ -119,7 +119,7 @@ class ScreenedEngine:
 
 @dataclass(eq=False)
 class AutoEngine:
-    """The model; what it says to overflow, and what it cannot decide at the limit, is asked of the installed compiler."""
+    """The model; the installed compiler is asked what it cannot decide at the limit, and to confirm what findings say to overflow."""
 
     model: Engine
     compiler: Engine
@@ -127,18 +127,25 @@ class AutoEngine:
 
     def estimate(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
         wanted = list(specializations)
-        return self._confirmed(wanted, list(self.model.estimate(wanted)))
+        return self._decided(wanted, list(self.model.estimate(wanted)))
 
     def exactly(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
         wanted = list(specializations)
         ask = self.model.exactly if isinstance(self.model, ScreeningEngine) else self.model.estimate
-        return self._confirmed(wanted, list(ask(wanted)))
+        return self._decided(wanted, list(ask(wanted)))
 
-    def _confirmed(self, wanted: list[Specialization], answers: list[Estimate]) -> Iterator[Estimate]:
+    def confirmed(self, specializations: Iterable[Specialization]) -> Iterator[Estimate]:
+        wanted = list(specializations)
+        return self._compiled(wanted, list(self.model.estimate(wanted)), range(len(wanted)))
+
+    def _decided(self, wanted: list[Specialization], answers: list[Estimate]) -> Iterator[Estimate]:
         doubtful = [index for index, (one, answer) in enumerate(zip(wanted, answers, strict=True)) if _doubtful(one, answer)]
-        for index, confirmed in zip(doubtful, self.compiler.estimate([wanted[index] for index in doubtful]), strict=True):
-            if confirmed.bytes is not None:
-                answers[index] = confirmed
+        return self._compiled(wanted, answers, doubtful)
+
+    def _compiled(self, wanted: list[Specialization], answers: list[Estimate], which: Sequence[int]) -> Iterator[Estimate]:
+        for index, compiled in zip(which, self.compiler.estimate([wanted[index] for index in which]), strict=True):
+            if compiled.bytes is not None:
+                answers[index] = compiled
         return iter(answers)
 
 
@@ -146,6 +153,4 @@ def _doubtful(one: Specialization, answer: Estimate) -> bool:
     limit = by_capability(one.capability).optin
     if answer.bytes is None:
         return not (answer.error or "").startswith((REFUSED, TOO_LARGE))
-    if answer.bytes > limit:
-        return True
     return not answer.exact and (answer.upper is None or answer.upper > limit)

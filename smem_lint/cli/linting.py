@@ -19,6 +19,7 @@ from smem_lint.cli.recorded import files_of, recorded
 from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import targets_of
 from smem_lint.config import Settings
+from smem_lint.confirming import confirmed
 from smem_lint.devices import Device
 from smem_lint.engines import Engine
 from smem_lint.expression import ExpressionError
@@ -117,7 +118,7 @@ class Lint:
             found.kernels |= {(one.config.kernel_file, one.config.kernel) for one in judged}
             found.answered += sum(one.answered for one in judged)
             found.unanswered += sum(not one.answered for one in judged)
-            found.findings += self._findings(judged)
+            found.findings += self._confirmed(judged, engine)
             found.judged += judged
         for judged in self._on_their_own_devices(files, engine, found):
             found.judged += judged
@@ -167,6 +168,9 @@ class Lint:
         except ExpressionError as error:
             raise UsageError(f"a rule cannot be applied: {error}") from error
 
+    def _confirmed(self, judged: Sequence[Judged], engine: Engine, rules: Sequence[Rule] | None = None) -> list[Finding]:
+        return confirmed(judged, lambda: self._findings(judged, rules), engine)
+
     def _on_their_own_devices(self, files: Sequence[Path], engine: Engine, found: Part) -> Iterator[list[Judged]]:
         """Tuned files on the devices that they are named for, where those are no targets: what the rules of lists say of them."""
         rules = [rule for rule in self.rules if rule.scope == "list"]
@@ -176,7 +180,7 @@ class Lint:
                 judged = judge(
                     self.configs(named[device], device, found.problems), device, engine, self.settings.near_limit, {"tuned-json"}
                 )
-                found.findings += self._findings(judged, rules)
+                found.findings += self._confirmed(judged, engine, rules)
                 yield judged
 
     def _hard_coded(self, files: Sequence[Path]) -> Iterable[Finding]:
