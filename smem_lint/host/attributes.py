@@ -77,7 +77,8 @@ def attribute(run: Evaluation, value: Any, name: str, line: int) -> Any:
         return {"__name__": value.name, "__wrapped__": value}.get(name, UNKNOWN)
     if isinstance(value, (int, float, str, list, dict, tuple, set, frozenset, range, bytes)):
         if hasattr(value, name):
-            return Bound(value, name)
+            found = getattr(value, name)
+            return Bound(value, name) if callable(found) else found if isinstance(found, int) else UNKNOWN
         if name == "value":  # of a ``tl.constexpr``, which is held as its value
             return value
         raise Raised("AttributeError")

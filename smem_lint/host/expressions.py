@@ -13,6 +13,7 @@ from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.operators import BINARY, binary, check_key, compare, conjunction, disjunction, either, negate
 from smem_lint.host.paths import Strict
 from smem_lint.host.paths_on_disk import FilePath
+from smem_lint.host.tables import is_open_key, listed_entry
 from smem_lint.host.values import (
     UNKNOWN,
     Class,
@@ -309,6 +310,8 @@ def _lookup(run: Evaluation, table: dict[Any, Any], index: Any, line: int) -> An
         return select(run, index, list(table.items()))
     if isinstance(index, Symbol) or index is UNKNOWN:
         return Symbol(f"{describe(table)}[{describe(index)}]", _reason(index), line=line)
+    if is_open_key(run, table, index):
+        return listed_entry(run, table, index)
     check_key(index)
     try:
         if index in table:

@@ -35,6 +35,8 @@ class Decision:
     options: int
     subject: str = ""
     """The size whose range is narrowed, where that is what is decided."""
+    listed: bool = False
+    """Whether it is decided which of the entries of a table is meant."""
 
 
 @dataclass(eq=False)
@@ -66,15 +68,16 @@ class Path:
     frozen: int = 0
     """Above zero nothing is decided: what would have to be raises ``Undecided``."""
 
-    def choose(self, options: int, subject: str = "") -> int:
-        """One of several ways to go on; the first time, the first. ``subject`` is a size that is narrowed by it."""
+    def choose(self, options: int, subject: str = "", listed: bool = False) -> int:
+        """One of several ways to go on; the first time, the first. ``subject`` is a size that is narrowed by it; entries that a table
+        lists do not count as paths."""
         if self.frozen:
             raise Undecided("a value that is not known")
         place = len(self.decisions)
         if place >= self.limits.decisions:
             raise TooMuch("too many undecided branches on one path")
         taken = self.prefix[place] if place < len(self.prefix) else 0
-        self.decisions.append(Decision(taken, options, subject))
+        self.decisions.append(Decision(taken, options, subject, listed))
         return taken
 
     # values
@@ -457,7 +460,7 @@ class Path:
 class Strict(Path):
     """No choices: what is not known raises ``Undecided``."""
 
-    def choose(self, options: int, subject: str = "") -> int:
+    def choose(self, options: int, subject: str = "", listed: bool = False) -> int:
         raise Undecided("a value that is not known")
 
     def _fork(self, text: str, symbol: Symbol | None, first: bool | None = None, size: str = "") -> bool:
@@ -472,14 +475,16 @@ def explore(
     Paths that differ from the first in one decision come before those that differ in two, so that a budget that ends
     early has seen each alternative once; a ladder of tests on one size counts as one decision. What
     comes of a path that the caller found ``fruitless`` waits longer. Stops at ``limits.paths``;
-    the last yield is then ``TooMuch``.
+    the last yield is then ``TooMuch``. Entries that a table lists, and the ladders below them, are as good as written out:
+    they do not count, and come last.
     """
-    waiting: list[tuple[float, int, int, list[int], frozenset[str]]] = [(0, 0, 0, [], frozenset())]
-    number = 0
-    for _ in range(limits.paths):
-        if not waiting:
-            return
-        _, _, turns, prefix, sizes = heapq.heappop(waiting)
+    waiting: list[tuple[float, int, int, list[int], frozenset[str], bool]] = [(0, 0, 0, [], frozenset(), False)]
+    number = spent = 0
+    while waiting and number < limits.paths * _MORE:
+        _, _, turns, prefix, sizes, listed = heapq.heappop(waiting)
+        spent += not listed
+        if spent > limits.paths and not listed:
+            continue
         path = Path(limits, prefix, chooser=chooser, nothing_given=nothing_given)
         try:
             result: Any = run(path)
@@ -489,14 +494,16 @@ def explore(
         taken = [decision.taken for decision in path.decisions]
         for place in range(len(prefix), len(taken)):
             decision = path.decisions[place]
-            further = decision.subject in sizes
+            rung = listed and bool(decision.subject)
+            free = rung or (decision.listed and not turns)
+            further = rung or decision.subject in sizes
             more = sizes | {decision.subject} if decision.subject else sizes
+            after = turns - 0.5 if further else turns + 1 + path.fruitless
             for other in range(decision.options):
                 if other != taken[place]:
                     number += 1
-                    heapq.heappush(waiting, (turns - 0.5 if further else turns + 1 + path.fruitless, number, turns + (not further),
-                                             [*taken[:place], other], more))  # fmt: skip
-    if waiting:
+                    heapq.heappush(waiting, (after + _LAST * free, number, turns + (not further), [*taken[:place], other], more, free))
+    if waiting or spent > limits.paths:
         yield Path(limits), TooMuch(f"more than {limits.paths} paths")
 
 
@@ -511,6 +518,12 @@ def apply(symbol: Symbol, operands: list[Any]) -> Any:
     except Exception:
         return UNKNOWN
 
+
+_MORE = 64
+"""Alternatives, followed or not, to a path that counts."""
+
+_LAST = 1_000
+"""More turns than a path has."""
 
 _HUGE = 1 << 30
 """Sizes, strides and counts are taken to be smaller: above it only the width of indices changes."""
