@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
-from smem_lint.bounds.held import DOTS, LOOPS, Facts, bytes_of, copies, held, lasting, parents
+from smem_lint.bounds.held import Facts, Held, bytes_of, held, lasting
+from smem_lint.bounds.loops import LOOPS, copies, parents
 from smem_lint.bounds.passing import Passing, scratch
+from smem_lint.bounds.staging import DOTS
+from smem_lint.bounds.stretches import Places
 from smem_lint.engines import Estimate, unanswered
 from smem_lint.specialization import Specialization
 from smem_lint.tile.ir import Module, Op
@@ -43,15 +47,34 @@ def _of_function(function: Op, specialization: Specialization, enough: int) -> i
         return sum(scratch(op) + sum(lasting(op, facts)) for op in ops) * prod(map(copies, ops)) + facts.alignment
     kept = held(function, facts)
     widest = kept.together + max(map(scratch, ops), default=0) + facts.alignment
-    if widest <= enough or kept.together > enough > 0:
+    if widest <= enough:
+        return widest
+    places = Places(function, facts)
+    if places.most() > enough > 0:
         return widest
     passing = Passing(ops, facts)
+    closest = _of_loops(kept, ops, passing) + facts.alignment
+    if closest <= enough:
+        return closest
+    return min(closest, _of_stretches(places, passing) + facts.alignment)
+
+
+def _of_loops(kept: Held, ops: Sequence[Op], passing: Passing) -> int:
     if kept.outside:
-        return kept.together + max(map(passing.of, ops), default=0) + facts.alignment
+        return kept.together + max(map(passing.of, ops), default=0)
     around = {loop: _outermost(loop) for loop in kept.within}
     loops = [size + max(map(passing.of, around[loop].walk()), default=0) for loop, size in kept.within.items()]
     inside = {op for loop in set(around.values()) for op in loop.walk()}
-    return max([*loops, *(passing.of(op) for op in ops if op not in inside)], default=0) + facts.alignment
+    return max([*loops, *(passing.of(op) for op in ops if op not in inside)], default=0)
+
+
+def _of_stretches(places: Places, passing: Passing) -> int:
+    needed = [max(map(passing.of, op.walk())) for op in places.ops]
+    free, sizes = 0, []
+    for one in places.stretches(passing.settled.coordinates):
+        sizes += [max(needed[free : one.start], default=0), one.bytes + max(needed[one.start : one.end + 1])]
+        free = one.end + 1
+    return max([*sizes, *needed[free:]], default=0)
 
 
 def _outermost(loop: Op) -> Op:

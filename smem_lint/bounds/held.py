@@ -6,24 +6,23 @@ those of a loop with a ``num_stages`` of its own, are staged), Triton 3.8.0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 
+from smem_lint.bounds.loops import LOOPS, copies, may_vanish, parents
+from smem_lint.bounds.operands import made_of_loads
+from smem_lint.bounds.staging import DOTS, LOADS, most_stages
 from smem_lint.tile.ir import Op, Value
 from smem_lint.tile.types import Tensor, bits_of
 
-DOTS = ("tt.dot", "tt.dot_scaled")
-LOADS = ("tt.load", "tt.descriptor_load", "tt.descriptor_gather")
 _DESCRIPTORS = (
     "tt.descriptor_load", "tt.descriptor_store", "tt.descriptor_reduce", "tt.descriptor_gather", "tt.descriptor_scatter",
 )  # fmt: skip
-LOOPS = ("scf.for", "scf.while")
 _PARTS = 3
 """A dot of three times the precision splits each operand."""
 
-_NARROWING = ("arith.truncf", "arith.trunci", "tt.fp_to_fp")
 _OF_ZERO_ZERO = (
     "tt.splat", "tt.fp_to_fp", "arith.truncf", "arith.extf", "arith.trunci", "arith.extsi", "arith.extui", "arith.sitofp", "arith.uitofp",
 )  # fmt: skip
@@ -36,20 +35,24 @@ _UNPACKED = 4
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What of a function and its specialization decides how much is held; ``alignment`` (bytes) is that of any of its buffers."""
+    """What of a function and its specialization decides how much is held.
+
+    ``alignment`` (bytes) is that of any of its buffers, ``stages`` says which loads may be staged, in how many stages.
+    """
 
     num_stages: int
     num_warps: int
     capability: int
     near_dots: bool
     alignment: int
+    stages: Mapping[Op, int]
 
     @staticmethod
     def of(ops: Sequence[Op], num_stages: int, num_warps: int, capability: int) -> Facts:
         names = {op.name for op in ops}
         # What a tensor memory accelerator or a warp group reads is swizzled in rows of 128 bytes, eight to a period.
         wide = 90 <= capability < 120 or not names.isdisjoint(_DESCRIPTORS)
-        return Facts(num_stages, num_warps, capability, not names.isdisjoint(DOTS), 1024 if wide else 128)
+        return Facts(num_stages, num_warps, capability, not names.isdisjoint(DOTS), 1024 if wide else 128, most_stages(ops, num_stages))
 
     def slots(self, num_stages: int) -> int:
         """Buffers in the ring of a staged load: the distance to its use, and where a dot reads the buffers itself one more."""
@@ -83,18 +86,11 @@ def held(function: Op, facts: Facts) -> Held:
             continue
         loops = [one for one in parents(op) if one.name in LOOPS]
         size *= prod(map(copies, loops))
-        if not loops or _may_vanish(loops[0]) or _has_loops(loops[0]) or _leaves(op, len(loops), depths):
+        if not loops or may_vanish(loops[0]) or _has_loops(loops[0]) or _leaves(op, len(loops), depths):
             found.outside += size
         else:
             found.within[loops[0]] = found.within.get(loops[0], 0) + size
     return found
-
-
-def parents(op: Op) -> Iterator[Op]:
-    at = op.parent
-    while at is not None:
-        yield at
-        at = at.parent
 
 
 def _has_loops(loop: Op) -> bool:
@@ -129,28 +125,13 @@ def _depths(function: Op) -> dict[Value, int]:
     return found
 
 
-def copies(loop: Op) -> int:
-    """How often a loop's body may stand in the program: unrolled, and once more for the iterations that are left."""
-    factor = int(loop.attrs.get("tt.loop_unroll_factor") or 1)
-    return factor + 1 if factor > 1 else 1
-
-
-def _may_vanish(loop: Op) -> bool:
-    """Whether a loop may be found to run once, and be replaced by its body: its bounds are made of constants."""
-    return loop.name == "scf.for" and all(map(_constant, loop.operands[:3]))
-
-
-def _constant(value: Value) -> bool:
-    made = value.op
-    return made is not None and not made.regions and made.name.startswith("arith.") and all(map(_constant, made.operands))
-
-
 def lasting(op: Op, facts: Facts) -> Iterator[int]:
     """Bytes of each buffer that an operation may come to own for longer than it runs."""
     if op.name in LOADS:
         depth = staged(op, facts)
         if depth:
             yield depth * (bytes_of(op.results[0].type) + 16)
+            return
     if op.name in _DESCRIPTORS:
         yield from (bytes_of(value.type) for value in (*op.operands, *op.results) if isinstance(value.type, Tensor))
     elif op.name == "tt.dot":
@@ -161,14 +142,16 @@ def lasting(op: Op, facts: Facts) -> Iterator[int]:
 
 
 def operand(value: Value, facts: Facts, split: int) -> int:
-    """Bytes of a dot's operand in a buffer of its own, before or after it is narrowed; 0 where it is read from its staged load."""
+    """Bytes of a dot's operand in a buffer of its own, or of the loads that it is made of; 0 where it is read from its staged load."""
     made = value.op
     if split == 1 and made is not None and made.name in LOADS and staged(made, facts) and read_as_it_is(made):
         return 0
+    return split * max(_widened(value), sum(_widened(load.results[0]) for load in made_of_loads(value) if not staged(load, facts)))
+
+
+def _widened(value: Value) -> int:
     tile = value.type
-    sources = made.operands if made is not None and made.name in _NARROWING else ()
-    bits = max([LEAST_BITS, bits_of(tile.element), *(bits_of(one.type.element) for one in sources)])
-    return split * int(tile.numel) * bits // 8
+    return int(tile.numel) * max(LEAST_BITS, bits_of(tile.element)) // 8
 
 
 def read_as_it_is(load: Op) -> bool:
@@ -189,25 +172,10 @@ def _zero(value: Value) -> bool:
 
 def staged(load: Op, facts: Facts) -> int:
     """Copies of a load's tile that its loop may keep; 0 where it keeps none."""
-    loops = _loops_around(load)
-    if not loops:
-        return 0
-    stages = [int(loop.attrs["tt.num_stages"]) for loop in loops if loop.attrs.get("tt.num_stages") is not None]
-    if not stages and not facts.near_dots:
-        return 0
-    most = max([*stages, *([facts.num_stages] if len(loops) > len(stages) or len(loops) > 1 else [])])
+    most = facts.stages.get(load, 0)
     if load.name != "tt.load":
-        return max(1, most)
+        return most
     return facts.slots(most) if most > 1 else 0
-
-
-def _loops_around(op: Op) -> list[Op]:
-    """The loop that an operation is in, with all that may be made one loop with it."""
-    around = [one for one in parents(op) if one.name == "scf.for"]
-    flat = [loop for loop in around if loop.attrs.get("tt.flatten")]
-    if flat:
-        return [flat[-1], *(inner for inner in flat[-1].walk() if inner.name == "scf.for" and inner is not flat[-1])]
-    return around[:1]
 
 
 @cache

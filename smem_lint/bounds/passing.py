@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from smem_lint.bounds.held import LEAST_BITS, LOADS, Facts, bytes_of, operand, read_as_it_is, staged
+from smem_lint.bounds.held import LEAST_BITS, Facts, bytes_of, operand, read_as_it_is, staged
 from smem_lint.bounds.settled import Settled
+from smem_lint.bounds.staging import LOADS
 from smem_lint.passes.remat_rules import is_elementwise
 from smem_lint.tile.ir import Op, Value
 from smem_lint.tile.types import Tensor, bits_of
 
 _STORES = ("tt.store", "tt.descriptor_store", "tt.descriptor_reduce", "tt.descriptor_scatter")
-_SHUFFLING = (
-    "tt.reduce", "tt.scan", "tt.trans", "tt.reshape", "tt.join", "tt.split", "tt.gather", "tt.histogram", "tt.atomic_rmw",
-    "tt.atomic_cas", "tt.cat", "tt.map_elementwise",
-)  # fmt: skip
+_SHUFFLING = ("tt.reduce", "tt.scan", "tt.gather", "tt.histogram", "tt.atomic_rmw", "tt.atomic_cas", "tt.map_elementwise")
+"""What needs scratch of its own, of up to all that it reads and gives; views and the like only rename what a thread has."""
+
 _HANDS_ON = ("scf.yield", "scf.for")
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from smem_lint.bounds.held import DOTS
+from smem_lint.bounds.staging import DOTS
 from smem_lint.passes.remat_rules import is_elementwise
 from smem_lint.tile.ir import Op, Value
 from smem_lint.tile.types import Tensor, bits_of
