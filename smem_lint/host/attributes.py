@@ -199,6 +199,16 @@ def _tuned(value: TunedConfig, name: str) -> Any:
     raise Raised("AttributeError")
 
 
+def _best_config(run: Evaluation, value: Kernel) -> Any:
+    """The config that an autotuner has picked: each of its list is a path."""
+    configs = run.program.configs_of(run, value)
+    if not isinstance(configs, list) or not configs:
+        return Symbol(f"{value.name}.best_config", "the config that was found best")
+    taken = run.path.choose(len(configs))
+    run.path.when.append(f"config {taken + 1} of {len(configs)} was found best")
+    return configs[taken]
+
+
 def _kernel(run: Evaluation, value: Kernel, name: str) -> Any:
     if name in ("run", "warmup"):
         return Bound(value, name)
@@ -213,6 +223,8 @@ def _kernel(run: Evaluation, value: Kernel, name: str) -> Any:
         return value.name
     if name == "configs":
         return run.program.configs_of(run, value)
+    if name == "best_config":
+        return _best_config(run, value)
     if name == "arg_names":
         return [argument.arg for argument in value.node.args.args]
     return Symbol(f"{describe(value)}.{name}", f"{name} of a kernel")

@@ -33,7 +33,7 @@ class Autotune:
 
 def autotune_of(program: Program, kernel: Kernel) -> Autotune | None:
     """The kernel's autotune decorator, or the call of one on the kernel, evaluated; None where it has none."""
-    for expression, scope in (*kernel.applied, *((decorator, kernel.scope) for decorator in kernel.node.decorator_list)):
+    for expression, scope in (*kernel.applied, *((decorator, kernel.scope) for decorator in kernel.node.decorator_list[kernel.peeled :])):
         call = autotune_call(program, scope.module, expression)
         if call is not None:
             return _evaluate(program, kernel, call, scope)
@@ -76,7 +76,7 @@ def prunes_to_fit(program: Program, autotune: Autotune) -> bool:
 def heuristics_of(program: Program, kernel: Kernel) -> dict[str, Any]:
     """``triton.heuristics`` by constexpr name: functions of the launch's arguments."""
     table: dict[str, Any] = {}
-    for call, scope in reversed((*kernel.applied, *((decorator, kernel.scope) for decorator in kernel.node.decorator_list))):
+    for call, scope in reversed((*kernel.applied, *((decorator, kernel.scope) for decorator in kernel.node.decorator_list[kernel.peeled :]))):
         if isinstance(call, ast.Call) and (call.args or call.keywords) and _is_named(program, scope.module, call.func, "heuristics"):
             found = _try(program, call.args[0] if call.args else call.keywords[0].value, scope)
             if isinstance(found, dict):

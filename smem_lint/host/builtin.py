@@ -13,7 +13,7 @@ from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.operators import binary, check_key, has_unknown
 from smem_lint.host.paths import Strict
 from smem_lint.host.platform import PROPERTIES, DeviceCapability, Properties
-from smem_lint.host.tables import is_open_key, listed_entry
+from smem_lint.host.tables import is_open_key, left_behind, listed_entry
 from smem_lint.host.values import (
     UNKNOWN,
     Assumed,
@@ -545,6 +545,8 @@ def _dict_method(
             return Symbol(f"{describe(receiver)}.get({describe(key)})", "an entry for a key that is not known")
         if name == "get" and is_open_key(run, receiver, key):
             return listed_entry(run, receiver, key, default)
+        if name == "get" and not receiver and type(receiver) is dict:
+            return left_behind(run, receiver, scope, default)
         check_key(key)
         try:
             found = key in receiver

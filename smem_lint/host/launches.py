@@ -211,7 +211,7 @@ class _Watch:
 
 def autotune_for(program: Program, kernel: Kernel) -> Autotune | None:
     """The kernel's autotune list, worked out once."""
-    key = (kernel.module.file, kernel.node.lineno, *((call.lineno, call.col_offset) for call, _ in kernel.applied))
+    key = (kernel.module.file, kernel.node.lineno, kernel.peeled, *((call.lineno, call.col_offset) for call, _ in kernel.applied))
     if key not in program.autotunes:
         program.autotunes[key] = autotune_of(program, kernel)
     found: Autotune | None = program.autotunes[key]

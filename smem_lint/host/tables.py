@@ -1,13 +1,14 @@
-"""Tables that list what is tuned for a shape: ``table[N, K]``, ``table.get((N, K))`` where the sizes are open."""
+"""Tables: what is tuned for a shape (``table[N, K]``, ``table.get((N, K))`` where the sizes are open), and what calls leave in them."""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from smem_lint.host.limits import Abandoned, Raised
 from smem_lint.host.paths import Path
-from smem_lint.host.values import Symbol, describe
+from smem_lint.host.values import Scope, Symbol, describe
 
 if TYPE_CHECKING:
     from smem_lint.host.evaluation import Evaluation
@@ -58,3 +59,23 @@ def _may_be(path: Path, part: Any, wanted: Any) -> bool:
     if isinstance(wanted, int) and ((low is not None and wanted < low) or (high is not None and wanted > high)):
         return False
     return wanted not in path.excluded.get(part.text, ()) and wanted in path.domains.get(part.text, (wanted,))
+
+
+def left_behind(run: Evaluation, table: Mapping[Any, Any], scope: Scope, default: Any) -> Any:
+    """What ``table.get(key)`` gives of a module's empty dict in the function that fills it: the default the first time, and on another
+    path what an earlier call has left there, where that is an attribute of something (``table[key] = kernel.best_config``)."""
+    if table or run.watch is None or not run.active or run.active[-1] not in run.chain:
+        return default
+    start = f"global {scope.module.file} "
+    names = {note.removeprefix(start) for note, value in run.path.notes.items() if value is table and note.startswith(start)}
+    for item in ast.walk(run.active[-1]) if names else ():
+        if isinstance(item, ast.Assign) and isinstance(item.value, ast.Attribute) and _fills(item.targets[0], names):
+            if run.path.choose(2) == 0:
+                return default
+            run.path.when.append(f"an earlier call has left {ast.unparse(item.value)}")
+            return run.expr(item.value, scope)
+    return default
+
+
+def _fills(target: ast.expr, names: set[str]) -> bool:
+    return isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name) and target.value.id in names

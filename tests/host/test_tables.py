@@ -91,3 +91,37 @@ def run(x, {flags}):
     found = [one for one in resolve(Repository([tmp_path]), ["m.py"]) if isinstance(one, Config)]
     assert {one.constexprs["W"] for one in found} == set(range(41))
     assert len({tuple(one.constexprs[name] for name in "PQRST") for one in found if not one.constexprs["W"]}) == 32
+
+
+LEFT = """
+import triton
+import triton.language as tl
+
+_picked = {}
+
+@triton.autotune(configs=[triton.Config({"BLOCK": 64}, num_warps=2), triton.Config({"BLOCK": 128}, num_warps=8)], key=["n"])
+@triton.jit
+def kernel(x, n, BLOCK: tl.constexpr):
+    tl.store(x + tl.arange(0, BLOCK), n)
+
+def launch(kernel, grid, **kwargs):
+    config = _picked.get((kernel, *kwargs.values()))
+    if config is None:
+        kernel[grid](**kwargs)
+        _picked[(kernel, *kwargs.values())] = kernel.best_config
+        return
+    kernel.fn[grid](**kwargs, **config.all_kwargs())
+
+def run(x):
+    launch(kernel, (1,), x=x, n=x.shape[0])
+"""
+
+
+def test_a_kernel_is_launched_with_what_an_earlier_launch_has_found_best(tmp_path: Path) -> None:
+    """The first launch tunes; those behind it take the config from a table, past the autotuner."""
+    (tmp_path / "m.py").write_text(LEFT)
+    found = [one for one in resolve(Repository([tmp_path]), ["m.py"]) if isinstance(one, Config)]
+    assert [(one.origin, one.constexprs["BLOCK"], one.options["num_warps"]) for one in found] == [
+        ("autotune", 64, 2), ("autotune", 128, 8), ("launch", 64, 2), ("launch", 128, 8),
+    ]  # fmt: skip
+    assert "an earlier call has left kernel.best_config" in found[2].when and "config 2 of 2 was found best" in found[3].when
