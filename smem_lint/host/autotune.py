@@ -76,7 +76,8 @@ def prunes_to_fit(program: Program, autotune: Autotune) -> bool:
 def heuristics_of(program: Program, kernel: Kernel) -> dict[str, Any]:
     """``triton.heuristics`` by constexpr name: functions of the launch's arguments."""
     table: dict[str, Any] = {}
-    for call, scope in reversed((*kernel.applied, *((decorator, kernel.scope) for decorator in kernel.node.decorator_list[kernel.peeled :]))):
+    decorators = kernel.node.decorator_list[kernel.peeled :]
+    for call, scope in reversed((*kernel.applied, *((decorator, kernel.scope) for decorator in decorators))):
         if isinstance(call, ast.Call) and (call.args or call.keywords) and _is_named(program, scope.module, call.func, "heuristics"):
             found = _try(program, call.args[0] if call.args else call.keywords[0].value, scope)
             if isinstance(found, dict):
