@@ -260,7 +260,7 @@ def _types_facts(one: Judged, answered: Sequence[Judged], near_limit: int) -> di
 
 def _same_but_types(one: Judged, other: Judged) -> bool:
     a, b = one.config, other.config
-    if dict(a.options) != dict(b.options) or a.types == b.types:
+    if dict(a.options) != dict(b.options) or not _differing(one, other):
         return False
     return all(a.constexprs[name] == b.constexprs[name] for name in set(a.constexprs) & set(b.constexprs) if _is_size(a.constexprs[name]))
 
@@ -270,7 +270,8 @@ def _is_size(value: Any) -> bool:
 
 
 def _differing(one: Judged, other: Judged) -> list[str]:
-    return [name for name, kind in one.config.types.items() if other.config.types.get(name) != kind]
+    """The arguments of other types; one that is a constant (1, None) in one of the two is of no other type."""
+    return [name for name, kind in one.config.types.items() if other.config.types.get(name, kind) != kind]
 
 
 def _spell(one: Judged, names: Sequence[str]) -> str:

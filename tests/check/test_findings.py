@@ -244,3 +244,12 @@ def test_a_size_that_nobody_knows_is_no_overflow_but_a_threshold(tmp_path):
 
     assert {one.bytes for one in found(configs, always, "SMEM001")} == {120_000}
     assert found(configs, always, "SMEM010") == []
+
+
+def test_a_stride_that_is_one_is_of_no_other_type():
+    strided = replace(LAUNCH, types={"x": "*bf16", "stride": "i32"}, when=("x is strided",))
+    size = lambda one: 120_000 if "stride" in one.signature and one.signature["stride"] == "i32" else 60_000  # noqa: E731
+    assert found([strided, LAUNCH], size, "SMEM002") == []
+    fp8 = replace(LAUNCH, types={"x": "*fp8e4nv", "scale": "*fp32"}, when=("the cache is fp8",))
+    (one,) = found([fp8, LAUNCH], lambda one: 120_000 if one.signature["x"] == "*fp8e4nv" else 60_000, "SMEM002")
+    assert "x: *bf16" in one.message and "scale" not in one.message
