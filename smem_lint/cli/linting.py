@@ -12,7 +12,7 @@ from pathlib import Path
 from smem_lint.check import Judged, findings, hard_coded_findings, judge, origins_of
 from smem_lint.cli.engines import engine_of, half_the_limit, the_limit
 from smem_lint.cli.errors import UsageError
-from smem_lint.cli.part import Part, workers
+from smem_lint.cli.part import Part, kept_part, workers
 from smem_lint.cli.parts import parts_of, worth_it
 from smem_lint.cli.progress import Progress, ticking
 from smem_lint.cli.recorded import files_of, recorded
@@ -99,7 +99,7 @@ class Lint:
         alone = self.keeps_judged or self.engine is not None or self.records is not None or self.settings.engine == "gpu"
         jobs = 1 if alone else worth_it(files, self.settings.jobs)
         if jobs == 1:
-            yield self.part(files)
+            yield kept_part(self, files)
             return
         progress, done = Progress("checking"), 0
         parts = parts_of(files, self.source, may_hold)
@@ -148,10 +148,10 @@ class Lint:
         return self.repository.source_of(absolute(path))
 
     def _marked(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Each problem once, in the order of the files; that of a file which was named on the command line is fatal."""
+        """Each problem once, in the order of the files. Those of files that were named on the command line are fatal, as our defects are."""
         named = {self.repository.relative(absolute(path)) for path in self.paths if path.is_file()}
         unique = {(one.file, one.line, one.message): one for one in problems}
-        return [replace(unique[key], fatal=unique[key].file in named) for key in sorted(unique)]
+        return [replace(unique[key], fatal=unique[key].fatal or unique[key].file in named) for key in sorted(unique)]
 
     def files(self) -> list[Path]:
         """What is looked at. Raises UsageError where a folder holds nothing that could be."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from smem_lint.check import Judged
+from smem_lint.cli.errors import UsageError
 from smem_lint.cli.parts import CACHED_SOURCE_BYTES
 from smem_lint.cli.progress import Progress
 from smem_lint.config import Settings
@@ -65,4 +67,23 @@ def _start(settings: Settings, paths: Sequence[Path], use_cache: bool, screened:
 
 def _part(files: list[Path]) -> Part:
     assert _lint is not None
-    return _lint.part(files)
+    return kept_part(_lint, files)
+
+
+def kept_part(lint: Lint, files: Sequence[Path]) -> Part:
+    """What is found in some files. A defect of ours costs the file that shows it, is told, and makes the run fail."""
+    try:
+        return lint.part(files)
+    except UsageError:
+        raise
+    except Exception as error:
+        if os.environ.get("SMEM_LINT_DEBUG"):
+            raise
+        if len(files) == 1:
+            told = " ".join(str(error).split())[:300]
+            what = f"internal error: {type(error).__name__}: {told} (SMEM_LINT_DEBUG=1 shows where); please report this file"
+            return Part(problems=[Problem(lint.name(files[0]), 0, what, fatal=True)])
+    found = Part()
+    for file in files:
+        found.add(kept_part(lint, [file]))
+    return found

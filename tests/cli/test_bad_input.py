@@ -5,6 +5,7 @@ import os
 import pytest
 
 from smem_lint.cli import main
+from smem_lint.cli.linting import Lint
 
 TRITON = "import triton\nimport triton.language as tl\n"
 
@@ -173,6 +174,27 @@ def test_what_nobody_foresaw_is_told_in_one_line(run, monkeypatch):
     assert code == 2 and err == "smem-lint: internal error: ZeroDivisionError: a b (SMEM_LINT_DEBUG=1 shows where)\n"
     monkeypatch.setenv("SMEM_LINT_DEBUG", "1")
     with pytest.raises(ZeroDivisionError):
+        run("check")
+
+
+def test_a_defect_of_ours_costs_one_file(run, project, monkeypatch):
+    """The overflow in the other file is still told, and the run fails."""
+    (project / "odd.py").write_text("import triton\n")
+    part = Lint.part
+
+    def explode(lint, files):
+        if any(file.name == "odd.py" for file in files):
+            raise KeyError("stride")
+        return part(lint, files)
+
+    monkeypatch.setattr(Lint, "part", explode)
+    code, out, err = run("check")
+    assert code == 2 and "SMEM001" in out
+    assert [line for line in (out + err).splitlines() if "odd.py" in line] == [
+        "odd.py:1:1: problem internal error: KeyError: 'stride' (SMEM_LINT_DEBUG=1 shows where); please report this file"
+    ]
+    monkeypatch.setenv("SMEM_LINT_DEBUG", "1")
+    with pytest.raises(KeyError):
         run("check")
 
 
