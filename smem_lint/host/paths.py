@@ -8,6 +8,7 @@ of what was compared.
 from __future__ import annotations
 
 import heapq
+import operator
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -374,7 +375,8 @@ class Path:
         if known is not None:
             return known
         size = subject.text if kind in _ORDER else ""
-        outcome = self._fork(text, symbol, first=constant.name == "bfloat16" if isinstance(constant, DType) else None, size=size)
+        first = constant.name == "bfloat16" if isinstance(constant, DType) else self._by_default(kind, subject, constant)
+        outcome = self._fork(text, symbol, first=first, size=size)
         self._learn(kind, subject, constant, outcome)
         return outcome
 
@@ -409,6 +411,16 @@ class Path:
         """How a flag is where the caller leaves it out; None where it says nothing."""
         default = self.notes.get(f"default {symbol.text}") if self.nothing_given else None
         return default if isinstance(default, bool) else None
+
+    def _by_default(self, kind: str, subject: Symbol, constant: Any) -> bool | None:
+        """How a comparison of an argument with a constant goes where the caller leaves the argument out; None where that is open."""
+        default = self.notes.get(f"default {subject.text}") if self.nothing_given else None
+        if default is None or constant is None or kind not in _COMPARED:
+            return None
+        try:
+            return bool(_COMPARED[kind](default, constant))
+        except TypeError:
+            return None
 
     def _bound(self, symbol: Symbol) -> tuple[int | None, int | None]:
         return self.bounds.get(symbol.text, (symbol.low, None))
@@ -528,6 +540,9 @@ _LAST = 1_000
 _HUGE = 1 << 30
 """Sizes, strides and counts are taken to be smaller: above it only the width of indices changes."""
 
+_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq, "is": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
 _ORDER = frozenset(("<", "<=", ">", ">="))
 _KINDS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not")
 _MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!=", "is": "is", "is not": "is not"}
