@@ -56,6 +56,21 @@ def go(x, sliding_window=None):
     assert any("sliding window of 4096" in one for one in configs[1].when)
 
 
+def test_a_comparison_goes_as_with_the_default_first(tmp_path: Path) -> None:
+    """What a caller leaves out has its default: the usual launch is the first, and all others are one decision away from it."""
+    host = """
+import enum
+class Mode(enum.Enum):
+    NONE = 0
+    PACKED = 1
+
+def go(x, mode: Mode = Mode.NONE, ahead=-1):
+    if mode == Mode.PACKED:
+        return x.sum()
+    kernel[(1,)](x, 3, 1 if ahead > 0 else 0, 1 if mode == Mode.NONE else 0)
+"""
+    modes = [(one.constexprs["MODE"], one.constexprs["SIDE"]) for one in found(tmp_path, host)]
+    assert modes[0] == (0, 1) and (1, 1) in modes
 
 
 def test_an_argument_that_has_to_be_given_is_given_first(tmp_path: Path) -> None:
