@@ -148,7 +148,7 @@ class Lint:
         return self.repository.source_of(absolute(path))
 
     def _marked(self, problems: Iterable[Problem]) -> list[Problem]:
-        """Each problem once, in the order of the files. Those of files that were named on the command line are fatal, as our defects are."""
+        """Each problem once, in the order of the files. Those of files named on the command line are fatal, as our own defects are."""
         named = {self.repository.relative(absolute(path)) for path in self.paths if path.is_file()}
         unique = {(one.file, one.line, one.message): one for one in problems}
         return [replace(unique[key], fatal=unique[key].fatal or unique[key].file in named) for key in sorted(unique)]
