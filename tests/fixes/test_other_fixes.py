@@ -67,7 +67,7 @@ def test_a_list_learns_to_prune_itself_where_that_is_asked_for(fixed):
     source = gemm(LAUNCH, tuned('[triton.Config({"BK": bk}, num_stages=3, num_warps=8) for bk in (64, 128)]'))
     text = fixed(source, "--unsafe-fixes")
     assert ', key=["K"], prune_configs_by={"early_config_prune": smem_lint.prune})' in text
-    assert text.splitlines()[:4] == ["import torch", "import triton", "import triton.language as tl", "import smem_lint"]
+    assert text.splitlines()[:4] == ["import smem_lint", "import torch", "import triton", "import triton.language as tl"]
 
 
 def test_what_is_said_of_a_list_is_what_was_done(run, tmp_path):
@@ -102,7 +102,7 @@ def test_a_limit_that_a_need_is_compared_with_is_asked_of_the_device(line, liter
     source = LIMIT.format(line=line.format(literal), above="")
     at = source.splitlines()[5].index(literal) + 1
     text = Text(source.encode())
-    expected = LIMIT.format(line=line.format(QUERY), above="").replace("import triton\n", "import triton\nimport torch\n")
+    expected = LIMIT.format(line=line.format(QUERY), above="").replace("import triton\n", "import torch\nimport triton\n")
     assert text.edited(querying(text, 6, at)).decode() == expected
 
 
