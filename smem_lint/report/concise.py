@@ -41,7 +41,7 @@ def closing(report: Report, options: Options, style: Style) -> str:
         text = f"Found {count(failing, 'problem')} in {looked}."
         mended = sum(any(map(_may_be_fixed, (group.first, *group.others))) for group in grouped(report.failing))
         if mended:
-            text += f" {mended} may be fixed (--diff shows how, --fix does it)."
+            text += f" Up to {mended} can be fixed (--diff proves which, --fix does it)."
     elif configs:
         text = style.paint(f"All checks passed: {looked}.", "green")
     else:

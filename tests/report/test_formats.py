@@ -124,7 +124,7 @@ def test_concise():
     assert lines[1] == r"evil\x1b[2J\n::error::x.py:1:1: SMEM004 100% of,\nthem: <&\x07\ud800>"
     assert lines[2:4] == ["broken.py:7:1: problem invalid syntax", r"x\x1b.py:1:1: problem empty\x00"]
     assert lines[4] == (
-        "Found 2 problems in 9 configs of 2 kernels on sm_120. 1 may be fixed (--diff shows how, --fix does it). "
+        "Found 2 problems in 9 configs of 2 kernels on sm_120. Up to 1 can be fixed (--diff proves which, --fix does it). "
         "1 note is not shown (--show-info). 2 files could not be read whole."
     )
 
@@ -185,7 +185,7 @@ def test_one_launch_is_read_once():
     lines = rendered("concise", report).splitlines()
     assert lines == [
         "ops/mla.py:120:5: SMEM001 stage1 asks for 102,400 bytes of shared memory [and 5 cases more]",
-        "Found 1 problem in 6 configs of 1 kernel on sm_120. 1 may be fixed (--diff shows how, --fix does it).",
+        "Found 1 problem in 6 configs of 1 kernel on sm_120. Up to 1 can be fixed (--diff proves which, --fix does it).",
     ]
     text = rendered("full", report)
     assert "  also: 200,000 bytes when pages of 200000\n" in text and "  also: 1 case more (--output-format json has them all)\n" in text
@@ -205,7 +205,7 @@ def test_the_next_step_is_told(tmp_path, monkeypatch):
     mended = Report([replace(OVERFLOW, fix="lower-num-stages")], statistics={"configs": 6, "kernels": 1}, targets=("sm_120",))
     text = rendered("full", mended, folders=(tmp_path / "a b",))
     assert "  explain: smem-lint explain 'a b/ops/mla.py:120'\n" in text
-    closing = "Found 1 problem in 6 configs of 1 kernel on sm_120. 1 may be fixed (--diff shows how, --fix does it)."
+    closing = "Found 1 problem in 6 configs of 1 kernel on sm_120. Up to 1 can be fixed (--diff proves which, --fix does it)."
     assert text.splitlines()[-1] == rendered("concise", mended).splitlines()[-1] == closing
     assert "explain:" not in rendered("full", mended)
-    assert "may be fixed" not in rendered("concise", Report([replace(OVERFLOW, fix="")], statistics={"configs": 6, "kernels": 1}))
+    assert "can be fixed" not in rendered("concise", Report([replace(OVERFLOW, fix="")], statistics={"configs": 6, "kernels": 1}))
