@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from smem_lint.bounds.held import Facts, Held, bytes_of, held, lasting
+from smem_lint.bounds.held import Facts, Held, bytes_of, held, lasting, owned
 from smem_lint.bounds.loops import LOOPS, copies, parents
 from smem_lint.bounds.passing import Passing, scratch
 from smem_lint.bounds.staging import DOTS
@@ -45,11 +45,12 @@ def _of_function(function: Op, specialization: Specialization, enough: int) -> i
     if (facts.near_dots and _in_tensor_memory(specialization.capability)) or any("tt.warp_specialize" in op.attrs for op in ops):
         # Partitions run at the same time, each with its scratch, and what tensor memory takes in passes through shared memory.
         return sum(scratch(op) + sum(lasting(op, facts)) for op in ops) * prod(map(copies, ops)) + facts.alignment
-    kept = held(function, facts)
+    owners = owned(function, facts)
+    kept = held(function, facts, owners)
     widest = kept.together + max(map(scratch, ops), default=0) + facts.alignment
     if widest <= enough:
         return widest
-    places = Places(function, facts)
+    places = Places(function, owners)
     if places.most() > enough > 0:
         return widest
     passing = Passing(ops, facts)

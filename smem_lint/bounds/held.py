@@ -76,20 +76,30 @@ class Held:
         return self.outside + sum(self.within.values()) if self.outside else max(self.within.values(), default=0)
 
 
-def held(function: Op, facts: Facts) -> Held:
-    """What a function holds. An operand that no iteration changes is moved out of its loop, and its buffer outlives it there."""
+def owned(function: Op, facts: Facts) -> dict[Op, list[int]]:
+    """The operations that own lasting buffers, in order, with the bytes of each buffer in all the copies that there may be of it."""
+    found: dict[Op, list[int]] = {}
+    for op in function.walk():
+        sizes = [size + facts.alignment for size in lasting(op, facts)]
+        if sizes:
+            times = prod(copies(one) for one in parents(op) if one.name in LOOPS)
+            found[op] = [size * times for size in sizes]
+    return found
+
+
+def held(function: Op, facts: Facts, owners: Mapping[Op, list[int]]) -> Held:
+    """What a function holds, of what its ``owners`` own (``owned``).
+
+    An operand that no iteration changes is moved out of its loop, and its buffer outlives it there.
+    """
     depths = _depths(function) if facts.near_dots else {}
     found = Held()
-    for op in function.walk():
-        size = sum(size + facts.alignment for size in lasting(op, facts))
-        if not size:
-            continue
+    for op, sizes in owners.items():
         loops = [one for one in parents(op) if one.name in LOOPS]
-        size *= prod(map(copies, loops))
         if not loops or may_vanish(loops[0]) or _has_loops(loops[0]) or _leaves(op, len(loops), depths):
-            found.outside += size
+            found.outside += sum(sizes)
         else:
-            found.within[loops[0]] = found.within.get(loops[0], 0) + size
+            found.within[loops[0]] = found.within.get(loops[0], 0) + sum(sizes)
     return found
 
 

@@ -88,8 +88,16 @@ def _at_run_time(value: Value) -> bool:
 
 
 def _constant(value: Value) -> bool:
-    made = value.op
-    return made is not None and not made.regions and made.name.startswith("arith.") and all(map(_constant, made.operands))
+    """Whether a value is worked out from constants alone."""
+    pending, seen = [value], set[Op]()
+    while pending:
+        made = pending.pop().op
+        if made is None or made.regions or not made.name.startswith("arith."):
+            return False
+        if made not in seen:
+            seen.add(made)
+            pending += made.operands
+    return True
 
 
 def _number(value: Value) -> int | None:

@@ -43,6 +43,7 @@ def most_stages(ops: Sequence[Op], num_stages: int) -> dict[Op, int]:
 def _needed(ops: Sequence[Op], dots: Sequence[Op]) -> set[Value]:
     """Values that the dots may rest on, but for what they add to."""
     found: set[Value] = set()
+    opened: set[Op] = set()
     branched = [value for op in ops if op.name in _BRANCHES for value in op.operands]
     pending = [value for dot in dots for index, value in enumerate(dot.operands) if index != _ACCUMULATOR]
     while pending:
@@ -50,7 +51,10 @@ def _needed(ops: Sequence[Op], dots: Sequence[Op]) -> set[Value]:
         if value in found:
             continue
         found.add(value)
-        pending += _behind(value) if value.op is not None or _owner(value).name != "tt.func" else branched
+        made = value.op or _owner(value)
+        if made not in opened:
+            opened.add(made)
+            pending += _behind(made) if made.name != "tt.func" else branched
     return found
 
 
@@ -61,9 +65,8 @@ def _owner(value: Value) -> Op:
     return owner
 
 
-def _behind(value: Value) -> Iterator[Value]:
-    """What a value is made of; of a loop or branch everything that is in it."""
-    made = value.op or _owner(value)
+def _behind(made: Op) -> Iterator[Value]:
+    """What an operation works with; a loop or branch with everything that is in it."""
     yield from made.operands
     for op in made.walk() if made.regions else ():
         yield from op.operands

@@ -199,3 +199,39 @@ def test_a_plain_product_is_bounded_closely(stages, held, tmp_path):
     engine = ModelEngine([tmp_path])
     assert engine.one(one).bytes == held
     assert held <= _upper(engine, one) <= held + 2_048
+
+
+UNROLLED = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(a, b, TURNS: tl.constexpr):
+    i = tl.arange(0, 64)
+    at = i[:, None] * 64 + i[None, :]
+    x = tl.load(a + at)
+    s = tl.full((64, 64), 1.0, tl.float32) * tl.program_id(0)
+    last = tl.full((), 2, tl.int32)
+    for turn in tl.static_range(TURNS):
+        x = x * 1.5 + 0.5
+        s = s + s
+        last = last + last
+    y = (x + s).to(tl.float16)
+    acc = tl.zeros((64, 64), tl.float32)
+    for turn in range(0, last):
+        acc += tl.dot(y, tl.load(b + at + turn).to(tl.float16))
+    acc += tl.dot(y, acc.to(tl.float16))
+    tl.store(b + at, acc)
+"""
+
+
+@pytest.mark.parametrize("turns", [40, 600])
+def test_what_is_worked_out_in_many_steps_takes_no_longer_than_it_has_steps(tmp_path, turns):
+    """Each step uses the one before twice: ways to walk back double with every step, and a recursion goes as deep as there are steps."""
+    (tmp_path / "k.py").write_text(UNROLLED, "utf8")
+    engine = ModelEngine([tmp_path])
+    few, many = (
+        Specialization("k.py", "kernel", {"a": "*fp32", "b": "*fp32", "TURNS": "constexpr"}, {"TURNS": n}, num_stages=4) for n in (2, turns)
+    )
+    assert _upper(engine, many) == _upper(engine, few) >= (engine.one(few).bytes or 0) > 0
