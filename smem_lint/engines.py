@@ -88,6 +88,9 @@ def unanswered(engine: str, error: str, seconds: float = 0.0, failed: bool = Fal
 SCREENED = "it is bounded below every limit, so its exact bytes were not asked for"
 
 
+REFUSED = "Triton refuses the kernel"
+"""How the error begins of what the compiler would not compile."""
+
 TOO_LARGE = "the program is too large to be followed in a lint run"
 """How the error begins of what no engine is to be asked in the middle of many others: loops unrolled a hundred times."""
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from smem_lint.allocation.allocate import Allocation, allocate
 from smem_lint.bounds import bounded
 from smem_lint.buffers import reported
-from smem_lint.engines import Estimate, Loop, unanswered
+from smem_lint.engines import REFUSED, Estimate, Loop, unanswered
 from smem_lint.garbage import GarbageKept
 from smem_lint.pipeline import back_passes, front_passes, pass_named
 from smem_lint.source.modules import Repository
@@ -121,7 +121,7 @@ class ModelEngine:
     @staticmethod
     def refused(error: KernelError, seconds: float = 0.0) -> Estimate:
         """What is said of a kernel that Triton does not compile."""
-        return unanswered(NAME, f"Triton refuses the kernel: {error}", seconds)
+        return unanswered(NAME, f"{REFUSED}: {error}", seconds)
 
     def _front(self, specialization: Specialization, watch: Watcher | None) -> Module:
         if watch is not None:

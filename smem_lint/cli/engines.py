@@ -12,11 +12,10 @@ from smem_lint.cli.errors import UsageError
 from smem_lint.cli.progress import Progress
 from smem_lint.config import Settings
 from smem_lint.devices import by_capability
-from smem_lint.engines import TOO_LARGE, Engine, Estimate, ScreeningEngine
+from smem_lint.engines import REFUSED, TOO_LARGE, Engine, Estimate, ScreeningEngine
 from smem_lint.specialization import Specialization
 
 Below = Callable[[int], int]
-REFUSED = "Triton refuses the kernel"
 
 
 def engine_of(
