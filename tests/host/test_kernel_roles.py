@@ -32,14 +32,22 @@ def launch(x, out):
 """
 
 
-def test_roles_follow_names_and_calls(tmp_path: Path) -> None:
-    (tmp_path / "one.py").write_text(SOURCE)
-    repository = Repository([tmp_path])
+def repository_of(folder: Path, source: str) -> Repository:
+    (folder / "one.py").write_text(source)
+    return Repository([folder])
+
+
+def roles_in(repository: Repository) -> dict[str, frozenset[str]]:
+    """The roles of the arguments of the kernel."""
     module = repository.module("one.py")
     assert module is not None
     node = module.find_function("kernel")
     assert node is not None
-    found = roles(node, module)
+    return dict(roles(node, module))
+
+
+def test_roles_follow_names_and_calls(tmp_path: Path) -> None:
+    found = roles_in(repository_of(tmp_path, SOURCE))
     assert found["taps"] == {TURNS}
     assert found["cols"] == {TILE}
     assert found["flag"] == {TESTED}
@@ -47,8 +55,7 @@ def test_roles_follow_names_and_calls(tmp_path: Path) -> None:
 
 
 def test_an_address_takes_one_size_and_an_unrolled_loop_small_ones(tmp_path: Path) -> None:
-    (tmp_path / "one.py").write_text(SOURCE)
-    configs = [one for one in resolve(Repository([tmp_path]), ["one.py"]) if isinstance(one, Config)]
+    configs = [one for one in resolve(repository_of(tmp_path, SOURCE), ["one.py"]) if isinstance(one, Config)]
     assert {one.constexprs["taps"] for one in configs} == {2, 4, 8}
     assert len({one.constexprs["stride"] for one in configs}) == 1
 
@@ -73,13 +80,8 @@ def launch(x, bias, places):
 
 def test_only_what_heuristics_name_and_the_kernel_tests_is_tried_out(tmp_path: Path) -> None:
     """A value that is loaded is tested, not the address that it comes from; a heuristic asks for the arguments that it writes."""
-    (tmp_path / "one.py").write_text(HEURISTIC)
-    repository = Repository([tmp_path])
-    module = repository.module("one.py")
-    assert module is not None
-    node = module.find_function("kernel")
-    assert node is not None
-    found = roles(node, module)
+    repository = repository_of(tmp_path, HEURISTIC)
+    found = roles_in(repository)
     assert found["row"] == found["step"] == frozenset()
     configs = [one for one in resolve(repository, ["one.py"]) if isinstance(one, Config)]
     assert {one.constexprs["EVEN"] for one in configs} == {True, False}
