@@ -13,7 +13,7 @@ from math import prod
 
 from smem_lint.bounds.loops import LOOPS, copies, may_vanish, parents
 from smem_lint.bounds.operands import made_of_loads
-from smem_lint.bounds.staging import DOTS, LOADS, most_stages
+from smem_lint.bounds.staging import DOTS, LOADS, most_stages, read_in_branch
 from smem_lint.tile.ir import Op, Value
 from smem_lint.tile.types import Tensor, bits_of
 
@@ -185,7 +185,7 @@ def staged(load: Op, facts: Facts) -> int:
     most = facts.stages.get(load, 0)
     if load.name != "tt.load":
         return most
-    return facts.slots(most) if most > 1 else 0
+    return facts.slots(most) + read_in_branch(load) if most > 1 else 0
 
 
 @cache

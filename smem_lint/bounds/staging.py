@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from smem_lint.bounds.loops import homes, parents
+from smem_lint.passes.remat_rules import moves_no_data
 from smem_lint.tile.ir import Op, Value
 
 DOTS = ("tt.dot", "tt.dot_scaled")
@@ -38,6 +39,24 @@ def most_stages(ops: Sequence[Op], num_stages: int) -> dict[Op, int]:
         if stages:
             found[load] = max(stages)
     return found
+
+
+def read_in_branch(load: Op) -> bool:
+    """Whether a branch may be what reads a load: it is done after the loads of the next iteration, which need a buffer of their own.
+
+    Source: ScheduleLoops.cpp (branches come in a cluster behind the others), LowerLoops.cpp (stages from a load to its use).
+    """
+    pending, seen = list(load.results), set[Value]()
+    while pending:
+        value = pending.pop()
+        if value not in seen:
+            seen.add(value)
+            for user in value.users:
+                if user.block is not load.block:
+                    return True
+                if moves_no_data(user):
+                    pending += user.results
+    return False
 
 
 def _needed(ops: Sequence[Op], dots: Sequence[Op]) -> set[Value]:

@@ -235,3 +235,31 @@ def test_what_is_worked_out_in_many_steps_takes_no_longer_than_it_has_steps(tmp_
         Specialization("k.py", "kernel", {"a": "*fp32", "b": "*fp32", "TURNS": "constexpr"}, {"TURNS": n}, num_stages=4) for n in (2, turns)
     )
     assert _upper(engine, many) == _upper(engine, few) >= (engine.one(few).bytes or 0) > 0
+
+
+BRANCH = """
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def kernel(a, b, N):
+    i = tl.arange(0, 64)
+    at = i[:, None] * 64 + i[None, :]
+    acc = tl.zeros((64, 64), tl.float32)
+    for turn in tl.range(0, N, num_stages=2):
+        x = tl.load(a + at + turn * 64)
+        y = tl.load(a + at + turn * 128)
+        if turn >= 0:
+            acc += tl.dot(x, y)
+    tl.store(b + at, acc)
+"""
+
+
+def test_a_dot_in_a_branch_of_a_loop_with_stages_of_its_own(tmp_path):
+    """The branch is done last, so that two stages take two buffers for each load where the dot alone would take one."""
+    (tmp_path / "k.py").write_text(BRANCH, "utf8")
+    engine = ModelEngine([tmp_path])
+    attrs = {name: {"tt.divisibility": 16} for name in ("a", "b")}
+    one = Specialization("k.py", "kernel", {"a": "*fp32", "b": "*fp32", "N": "i32"}, {}, attrs, num_warps=8, num_stages=2)
+    assert engine.one(one).bytes == 65_536 <= _upper(engine, one)
