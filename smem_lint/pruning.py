@@ -3,7 +3,7 @@
     @triton.autotune(configs, key=["M", "N", "K"], prune_configs_by={"early_config_prune": smem_lint.prune})
 
 It asks the model with what the installed Triton would compile for the real arguments: first for a bound, for the exact bytes where the
-bound does not stay within the limit, and the compiler where that leaves it open.
+bound does not stay within the limit, and the compiler where that leaves it open. Answers are kept for the next process (``pruned.py``).
 What cannot be judged (tuples, descriptors that a hook shapes, kernels without a file, other devices than NVIDIA's) is kept.
 """
 
@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from smem_lint.pruned import Answers
 from smem_lint.source.packages import package_root
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from smem_lint.specialization import Specialization
 
 _HANDLED_BY_RUN = ("grid", "warmup")
-_KNOWN: dict[tuple[str, str], Estimate] = {}
 _ENGINES: dict[tuple[Path, str], ModelEngine] = {}
 
 
@@ -120,11 +120,20 @@ class _Kernel:
     def estimates(self, configs: Sequence[Any], given: Mapping[str, Any]) -> list[Estimate | None]:
         """One estimate for each config; None where it cannot be judged. All are asked at once: the model shares what they share."""
         wanted = [self._specialization(config, given) for config in configs]
-        source = str(getattr(self.function, "src", ""))
-        new = {repr(one): one for one in wanted if one is not None and (repr(one), source) not in _KNOWN}
+        before = Answers(self._source(), _triton(), self.device.limit)
+        found = {repr(one): before.get(repr(one)) for one in wanted if one is not None}
+        new = {repr(one): one for one in wanted if one is not None and found[repr(one)] is None}
         for key, answer in zip(new, self._answers(list(new.values())), strict=True):
-            _KNOWN[key, source] = answer
-        return [None if one is None else _KNOWN[repr(one), source] for one in wanted]
+            before.put(key, answer)
+            found[key] = answer
+        return [None if one is None else found[repr(one)] for one in wanted]
+
+    def _source(self) -> str:
+        """Triton's key for the source of the kernel and all that it uses, which it works out for the launch anyway."""
+        try:
+            return str(self.function.cache_key)
+        except Exception:  # the launch itself will say what is wrong
+            return str(getattr(self.function, "src", ""))
 
     def _answers(self, wanted: Sequence[Specialization]) -> list[Estimate]:
         """The model's estimates; the compiler's where the limit lies within the model's bounds."""
@@ -196,11 +205,16 @@ def _modelled(engine: ModelEngine, wanted: Sequence[Specialization], limit: int)
     return [one for place in range(len(wanted)) if (one := answers[place]) is not None]
 
 
+def _triton() -> str:
+    """The version of the Triton that is loaded."""
+    return str(getattr(sys.modules.get("triton"), "__version__", ""))
+
+
 def _engine(root: Path) -> ModelEngine:
     """The model for the Triton that is loaded."""
     from smem_lint.model import ModelEngine
 
-    version = str(getattr(sys.modules.get("triton"), "__version__", ""))
+    version = _triton()
     if (root, version) not in _ENGINES:
         try:
             _ENGINES[root, version] = ModelEngine([root], version=version)

@@ -8,6 +8,16 @@ import pytest
 RECORDER = Path(__file__).parents[2] / "smem_lint" / "verify" / "recorder"
 
 
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch, tmp_path):
+    """No answer is left from another test or from the user's folder."""
+    from smem_lint import pruned, pruning
+
+    monkeypatch.setenv("SMEM_LINT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(pruned, "_KNOWN", {})
+    monkeypatch.setattr(pruning, "_ENGINES", {})
+
+
 @pytest.fixture
 def device(monkeypatch):
     """``device(capability=120, optin=101376)``: make Triton's driver stand for such a device."""

@@ -128,7 +128,6 @@ def test_a_function_of_the_users_around_it(device):
 
 
 def test_the_compiler_is_asked_where_the_model_leaves_it_open(device, monkeypatch):
-    from smem_lint import pruning
     from smem_lint.engines import Estimate
     from smem_lint.model import ModelEngine
     from smem_lint.verify.compiler import CompilerEngine
@@ -144,7 +143,6 @@ def test_the_compiler_is_asked_where_the_model_leaves_it_open(device, monkeypatc
 
     monkeypatch.setattr(ModelEngine, "estimate", widely)
     monkeypatch.setattr(CompilerEngine, "estimate", answer)
-    monkeypatch.setattr(pruning, "_KNOWN", {})
     kept = kept_by(tuned(kernels.matmul, [config(256, 3), config(256, 2)]), arguments(), M=128, N=128)
     assert kept == [config(256, 2)] and len(asked) == 2
     kept_by(tuned(kernels.matmul, [config(256, 3), config(256, 2)]), arguments(), M=128, N=128)
@@ -153,28 +151,74 @@ def test_the_compiler_is_asked_where_the_model_leaves_it_open(device, monkeypatc
 
 def test_a_bound_within_the_limit_is_enough(device, monkeypatch):
     """Tiles of 16 x 16: no allocation of such a program comes near the limit, so that the passes are not run."""
-    from smem_lint import model, pruning
+    from smem_lint import model, pruned
 
     def never(*given):
         raise AssertionError("the passes were run")
 
-    monkeypatch.setattr(pruning, "_KNOWN", {})
     monkeypatch.setattr(model, "_run", never)
     args, sample = arguments(), [config(16, 2), config(16, 5)]
     assert kept_by(tuned(kernels.matmul, sample), args, M=16, N=16) == sample
-    assert all(not one.exact and one.upper <= 101_376 for one in pruning._KNOWN.values()) and len(pruning._KNOWN) == 2
+    assert all(not one.exact and one.upper <= 101_376 for one in pruned._KNOWN.values()) and len(pruned._KNOWN) == 2
 
 
 def test_configs_that_differ_in_stages_share_their_front_half(device, monkeypatch):
-    from smem_lint import model, pruning
+    from smem_lint import model
 
     made = []
-    monkeypatch.setattr(pruning, "_KNOWN", {})
-    monkeypatch.setattr(pruning, "_ENGINES", {})
     build = model.build
     monkeypatch.setattr(model, "build", lambda *given: made.append(given) or build(*given))
     kept_by(tuned(kernels.matmul, [config(64, stages) for stages in (1, 2, 3, 4)]), arguments(), M=128, N=128)
     assert len(made) == 1
+
+
+def test_what_was_answered_is_known_to_the_next_process(device, monkeypatch):
+    from smem_lint import pruned, pruning
+
+    sample = [config(64, 2), config(64, 3), config(128, 4), config(16, 1)]
+    kept = kept_by(tuned(kernels.matmul, sample), arguments(), M=128, N=128)
+    monkeypatch.setattr(pruned, "_KNOWN", {})
+    monkeypatch.setattr(pruning, "_engine", None)  # nothing is asked
+    assert kept_by(tuned(kernels.matmul, sample), arguments(), M=128, N=128) == kept == [sample[0], sample[1], sample[3]]
+
+
+def test_another_limit_source_or_version_is_another_question(tmp_path):
+    from smem_lint import pruned
+    from smem_lint.engines import Estimate
+
+    pruned.Answers("source", "3.8.0", 101_376).put("one", Estimate(90_000, 0, 100_000, False, "model"))
+    assert pruned.Answers("source", "3.8.0", 101_376).get("one").upper == 100_000
+    for told in (("changed", "3.8.0", 101_376), ("source", "3.7.1", 101_376), ("source", "3.8.0", 99_328)):
+        assert pruned.Answers(*told).get("one") is None
+
+
+@pytest.mark.parametrize("left", ["", "[]", "{}", '{"bytes": "1", "lower": 0, "upper": 1, "exact": true, "engine": "model"}', "\0"])
+def test_what_is_no_answer_on_disk_is_asked_again(device, monkeypatch, tmp_path, left):
+    from smem_lint import pruned
+
+    sample = [config(64, 2), config(128, 4)]
+    kept = kept_by(tuned(kernels.matmul, sample), arguments(), M=128, N=128)
+    files = list((tmp_path / "cache").rglob("*.json"))
+    assert len(files) == 2
+    for file in files:
+        file.write_text(left)
+    monkeypatch.setattr(pruned, "_KNOWN", {})
+    assert kept_by(tuned(kernels.matmul, sample), arguments(), M=128, N=128) == kept == sample[:1]
+
+
+def test_an_answer_that_leaves_it_open_is_not_kept_on_disk(tmp_path, monkeypatch):
+    from smem_lint import pruned
+    from smem_lint.engines import Estimate
+
+    pruned.Answers("source", "3.8.0", 101_376).put("one", Estimate(90_000, 0, 200_000, False, "model"))
+    monkeypatch.setattr(pruned, "_KNOWN", {})
+    assert pruned.Answers("source", "3.8.0", 101_376).get("one") is None
+
+
+def test_a_folder_that_cannot_be_written_costs_nothing(device, monkeypatch, tmp_path):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("SMEM_LINT_CACHE_DIR", str(tmp_path / "file" / "below"))
+    assert kept_by(tuned(kernels.matmul, [config(64, 2), config(128, 4)]), arguments(), M=128, N=128) == [config(64, 2)]
 
 
 def test_nothing_heavy_is_imported_before_it_is_called():
