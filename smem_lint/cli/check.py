@@ -27,6 +27,9 @@ def run(arguments: argparse.Namespace) -> int:
 FOR_PEOPLE = ("full", "concise", "github")
 """Formats that leave notes out unless they are asked for."""
 
+COUNTING = ("full", "concise")
+"""Formats that say how many findings can be fixed."""
+
 AS_CHECKED = ("json", "json-lines")
 """Formats whose files stay relative to the path that was checked; in the others they are named from the current folder."""
 
@@ -44,8 +47,8 @@ def _paths(arguments: argparse.Namespace) -> list[Path]:
 def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
     settings = settings_of(arguments, paths)
     lint = Lint(settings, paths, use_cache=not arguments.no_cache, records=arguments.records)
-    lint.screened = not (arguments.fix or arguments.diff)
     lint.notes = arguments.show_info or settings.output_format not in FOR_PEOPLE
+    lint.proves = settings.output_format in COUNTING and not arguments.fix and not arguments.diff
     lint.keeps_judged = arguments.fix or arguments.diff or bool(arguments.html)
     report = lint.report()
     if arguments.fix or arguments.diff:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from smem_lint.check import Judged, estimated
 from smem_lint.cli.engines import engine_of
-from smem_lint.cli.linting import Lint, package_root
+from smem_lint.cli.files import package_root
+from smem_lint.cli.linting import Lint
 from smem_lint.cli.revisions import sides
 from smem_lint.cli.settings import settings_of, write_output
 from smem_lint.comparison import Tree, compare

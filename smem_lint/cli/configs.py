@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smem_lint.cli.linting import absolute, python_files, root_of
+from smem_lint.cli.files import absolute, python_files, root_of
 from smem_lint.cli.parts import CACHED_SOURCE_BYTES, parts_of, worth_it
 from smem_lint.cli.progress import Progress
 from smem_lint.cli.scenarios import resolved

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from smem_lint.cli.errors import UsageError
-from smem_lint.cli.linting import python_files
+from smem_lint.cli.files import python_files
 from smem_lint.cli.scenarios import resolved
 from smem_lint.config import Settings
 from smem_lint.devices import Device

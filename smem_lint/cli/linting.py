@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fnmatch
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -12,9 +11,11 @@ from pathlib import Path
 from smem_lint.check import Judged, findings, hard_coded_findings, judge, origins_of
 from smem_lint.cli.engines import engine_of, half_the_limit, the_limit
 from smem_lint.cli.errors import UsageError
+from smem_lint.cli.files import absolute, python_files, root_of
 from smem_lint.cli.part import Part, kept_part, workers
 from smem_lint.cli.parts import parts_of, worth_it
 from smem_lint.cli.progress import Progress, ticking
+from smem_lint.cli.proving import Found, finding_place, fixable
 from smem_lint.cli.recorded import files_of, recorded
 from smem_lint.cli.scenarios import resolved
 from smem_lint.cli.settings import targets_of
@@ -34,8 +35,6 @@ from smem_lint.source.comments import Suppression, suppressions
 from smem_lint.source.modules import Repository
 from smem_lint.source.reading import Unreadable
 
-_SKIPPED = {".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", "dist", ".mypy_cache", ".ruff_cache", ".smem_lint_cache"}
-
 
 class Lint:
     """What one run looks at and with which rules. Raises UsageError for settings that cannot be used."""
@@ -46,6 +45,7 @@ class Lint:
         self.notes = True  # whether notes on single configs are wanted, for which more has to be known exactly
         self.keeps_judged = True  # fixes and comparisons look at every config again
         self.keeps_sources = False
+        self.proves = False  # whether it is to be found out what fixes would take away
         self._texts: dict[str, list[str]] = {}
         self.devices = targets_of(settings)
         self.rules = self._rules()
@@ -93,6 +93,7 @@ class Lint:
         )
         report.problems = self._marked(report.problems)
         self._finish(report, files, whole)
+        report.findings = [replace(one, fixable=found.fixable.get(finding_place(one), "")) for one in report.findings]
         return report
 
     def _parts(self, files: Sequence[Path]) -> Iterator[Part]:
@@ -125,6 +126,10 @@ class Lint:
         found.findings += self._hard_coded(files)
         found.cut = {one.config.launch or one.site for one in found.judged if one.config.cut}
         found.problems += [Problem(one.file, one.line, one.message) for one in self.repository.problems.values()]
+        if self.proves:
+            visible = Report(list(found.findings))
+            self._finish(visible, files, whole=False)
+            found.fixable = fixable(Found(visible.findings, found.judged), self, files)
         if not self.keeps_judged:
             found.judged = []
         return found
@@ -276,57 +281,3 @@ def _is_note(rule: Rule) -> bool:
 def may_hold(source: bytes) -> bool:
     """Whether a check can find anything in a Python file: a kernel, a launch, or a limit."""
     return may_launch(source) or may_hold_limits(source)
-
-
-def absolute(path: Path) -> Path:
-    """Where a file is named, not where a link leads to."""
-    return path.parent.resolve() / path.name
-
-
-def root_of(path: Path) -> Path:
-    """The folder that a checked path's files are named relative to: the folder itself; for a file its project, or its folder."""
-    path = path.resolve()
-    if path.is_dir():
-        return path
-    here = Path.cwd().resolve()
-    if path.is_relative_to(here):
-        return here
-    for folder in path.parents:
-        if (folder / ".git").exists() or (folder / "pyproject.toml").is_file():
-            return folder
-    return package_root(path)
-
-
-def package_root(path: Path) -> Path:
-    """The folder that holds the outermost package which ``path`` belongs to."""
-    folder = path.parent
-    while (folder / "__init__.py").is_file() and folder.parent != folder:
-        folder = folder.parent
-    return folder
-
-
-def python_files(paths: Sequence[Path], roots: Sequence[Path], exclude: Sequence[str]) -> Iterable[Path]:
-    """The Python and JSON files under the paths, in a fixed order, without what is excluded; a named file is always taken."""
-    seen: set[Path] = set()
-    for path in paths:
-        for found in [path] if path.is_file() else _walk(path, exclude):
-            place = absolute(found)
-            if place not in seen:
-                seen.add(place)
-                yield found
-
-
-def _walk(top: Path, exclude: Sequence[str]) -> Iterable[Path]:
-    for folder, folders, files in os.walk(top):
-        here = Path(folder)
-        folders[:] = sorted(name for name in folders if name not in _SKIPPED and not _excluded(here / name, top, exclude))
-        for name in sorted(files):
-            if name.endswith((".py", ".json")) and not _excluded(here / name, top, exclude):
-                yield here / name
-
-
-def _excluded(path: Path, top: Path, patterns: Sequence[str]) -> bool:
-    relative = path.relative_to(top).as_posix()
-    return any(
-        fnmatch.fnmatch(relative, one) or fnmatch.fnmatch(path.name, one) or relative.startswith(one.rstrip("/") + "/") for one in patterns
-    )

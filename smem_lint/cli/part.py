@@ -12,6 +12,7 @@ from smem_lint.check import Judged
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.parts import CACHED_SOURCE_BYTES
 from smem_lint.cli.progress import Progress
+from smem_lint.cli.proving import FindingPlace
 from smem_lint.config import Settings
 from smem_lint.findings import Finding, Problem
 from smem_lint.processes import Workers
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Part:
-    """What was found in some files. ``judged`` is empty where it was not asked for; ``cut`` are launches not followed on every path."""
+    """What was found in some files. ``judged`` is empty where it was not asked for, ``fixable`` too (``proving.fixable``); ``cut`` are
+    launches not followed on every path."""
 
     findings: list[Finding] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -32,6 +34,7 @@ class Part:
     unanswered: int = 0
     cut: set[object] = field(default_factory=set)
     judged: list[Judged] = field(default_factory=list)
+    fixable: dict[FindingPlace, str] = field(default_factory=dict)
 
     def add(self, other: Part) -> None:
         self.findings += other.findings
@@ -41,6 +44,7 @@ class Part:
         self.unanswered += other.unanswered
         self.cut |= other.cut
         self.judged += other.judged
+        self.fixable.update(other.fixable)
 
 
 def workers(lint: Lint) -> Workers[Path, Part]:
@@ -49,20 +53,20 @@ def workers(lint: Lint) -> Workers[Path, Part]:
     def lost(path: Path) -> Part:
         return Part(problems=[Problem(lint.name(path), 0, "the process that checked it died")])
 
-    return Workers(_start, (lint.settings, lint.paths, lint.use_cache, lint.screened, lint.notes), _part, lost)
+    return Workers(_start, (lint.settings, lint.paths, lint.use_cache, lint.screened, lint.notes, lint.proves), _part, lost)
 
 
 _lint: Lint | None = None
 
 
-def _start(settings: Settings, paths: Sequence[Path], use_cache: bool, screened: bool, notes: bool) -> None:
+def _start(settings: Settings, paths: Sequence[Path], use_cache: bool, screened: bool, notes: bool, proves: bool) -> None:
     from smem_lint.cli.linting import Lint
 
     global _lint
     Progress.quiet = True
     _lint = Lint(replace(settings, jobs=1), paths, use_cache=use_cache)
     _lint.repository = Repository(_lint.roots, cached_bytes=CACHED_SOURCE_BYTES)
-    _lint.screened, _lint.notes, _lint.keeps_judged, _lint.keeps_sources = screened, notes, False, True
+    _lint.screened, _lint.notes, _lint.proves, _lint.keeps_judged, _lint.keeps_sources = screened, notes, proves, False, True
 
 
 def _part(files: list[Path]) -> Part:

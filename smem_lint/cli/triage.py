@@ -65,7 +65,7 @@ def _searched(arguments: argparse.Namespace, diagnosis: Diagnosis, sources: list
     if not (failure and failure.required and failure.limit and devices and (failure.kernel or failure.launch)):
         return None
     from smem_lint.cli.engines import engine_of
-    from smem_lint.cli.linting import absolute, package_root, python_files, root_of
+    from smem_lint.cli.files import absolute, package_root, python_files, root_of
     from smem_lint.cli.scenarios import resolved
     from smem_lint.source.modules import Repository
     from smem_lint.triage.matching import search

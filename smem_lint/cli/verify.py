@@ -74,7 +74,7 @@ def gather(arguments: argparse.Namespace, settings: Settings, paths: Sequence[Pa
         wanted += found
         roots = list(dict.fromkeys([*roots, *more]))
     elif folders:
-        from smem_lint.cli.linting import python_files, root_of
+        from smem_lint.cli.files import python_files, root_of
 
         roots = list(dict.fromkeys([*roots, *(root_of(path) for path in folders)]))
         repository = Repository(roots)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from smem_lint.cli.errors import UsageError
-from smem_lint.cli.linting import python_files, root_of
+from smem_lint.cli.files import python_files, root_of
 from smem_lint.cli.settings import settings_of, use_color
 from smem_lint.config import find_config
 

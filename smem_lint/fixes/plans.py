@@ -15,6 +15,8 @@ from smem_lint.fixes.suppressions import dropping
 from smem_lint.fixes.text import CannotEdit, Edit, Text
 from smem_lint.source.modules import Repository
 
+LOWER = "lower-num-stages"
+
 Attempt = Callable[[Text], list[Edit]]
 
 
@@ -23,7 +25,7 @@ class Fix:
     """One fix of one finding; of its ``attempts`` the first is taken whose result the estimates prove.
 
     ``done`` says what it comes to, ``otherwise`` what each attempt after the first comes to where that is something else; ``refused``,
-    why there is nothing to attempt.
+    why there is nothing to attempt. ``unsafe``: some of the attempts are not to be made without being asked for.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Fix:
     done: str = ""
     refused: str = ""
     otherwise: tuple[str, ...] = ()
+    unsafe: bool = False
 
 
 def fixes_for(findings: Iterable[Finding], judged: Sequence[Judged], repository: Repository, *, unsafe: bool = False) -> Iterator[Fix]:
@@ -48,7 +51,7 @@ def fixes_for(findings: Iterable[Finding], judged: Sequence[Judged], repository:
 
 
 def _fix(finding: Finding, judged: Sequence[Judged], repository: Repository, unsafe: bool) -> Fix | None:
-    if finding.fix == "lower-num-stages":
+    if finding.fix == LOWER:
         return _lower(finding, judged, repository)
     if finding.fix == "drop-dead-configs":
         return _drop(finding, judged, unsafe)
@@ -168,7 +171,7 @@ def _drop(finding: Finding, judged: Sequence[Judged], unsafe: bool) -> Fix | Non
     if unsafe:
         attempts.append(lambda text: Tuned(text, finding.line, finding.kernel).with_pruning())
     kept = f"the list keeps what can launch on {targets}, for every GPU"
-    return Fix(finding.fix, finding, tuple(attempts), kept, otherwise=("the list prunes itself when the program runs",))
+    return Fix(finding.fix, finding, tuple(attempts), kept, otherwise=("the list prunes itself when the program runs",), unsafe=unsafe)
 
 
 def _never_fits(one: Judged) -> bool:

@@ -22,13 +22,16 @@ def line(finding: Finding, style: Style) -> str:
     return f"{printable(finding.file)}:{finding.line}:{finding.column}: {code} {printable(finding.message)}"
 
 
-def _may_be_fixed(finding: Finding) -> bool:
-    """Whether a fix is worth a try; whether it holds, ``--diff`` finds out."""
-    return bool(finding.fix) and (finding.fix != "lower-num-stages" or any(list(fit.change) == ["num_stages"] for fit in finding.fits))
-
-
 def more(group: Group) -> str:
     return f" [and {count(len(group.others), 'case')} more]" if group.others else ""
+
+
+def _fixable(report: Report) -> str:
+    kinds = [group.first.fixable for group in grouped(report.failing)]
+    safe, unsafe = kinds.count("safe"), kinds.count("unsafe")
+    if not safe:
+        return f" {unsafe} can be fixed with --unsafe-fixes." if unsafe else ""
+    return f" {safe} can be fixed (--diff shows how, --fix does it){f', {unsafe} more with --unsafe-fixes' if unsafe else ''}."
 
 
 def closing(report: Report, options: Options, style: Style) -> str:
@@ -39,9 +42,7 @@ def closing(report: Report, options: Options, style: Style) -> str:
     looked = f"{count(configs, 'config')} of {count(kernels, 'kernel')} on {', '.join(report.targets)}"
     if failing:
         text = f"Found {count(failing, 'problem')} in {looked}."
-        mended = sum(any(map(_may_be_fixed, (group.first, *group.others))) for group in grouped(report.failing))
-        if mended:
-            text += f" Up to {mended} can be fixed (--diff proves which, --fix does it)."
+        text += _fixable(report)
     elif configs:
         text = style.paint(f"All checks passed: {looked}.", "green")
     else:

@@ -58,12 +58,12 @@ def _repository(folder: Path) -> Path:
 
 def _lint(folder: Path, jobs: int) -> Lint:
     lint = Lint(Settings(engine="model", jobs=jobs), [folder])
-    lint.keeps_judged = False
+    lint.keeps_judged, lint.proves = False, True
     return lint
 
 
 def _said(report: Report) -> tuple[list[object], set[object], dict[str, object]]:
-    return [one.to_json() for one in report.findings], {(p.file, p.line, p.message) for p in report.problems}, report.statistics
+    return [(one.to_json(), one.fixable) for one in report.findings], {(p.file, p.line, p.message) for p in report.problems}, report.statistics
 
 
 def test_several_processes_say_what_one_says(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_several_processes_say_what_one_says(tmp_path: Path) -> None:
     alone, together = _lint(folder, 1).report(), _lint(folder, 2).report()
     assert _said(alone) == _said(together)
     dead = [one for one in together.findings if one.rule == "SMEM004"]
-    assert len(dead) == 30 and {one.bytes for one in dead} == {131_072}
+    assert len(dead) == 30 and {one.fixable for one in dead} == {"unsafe"} and {one.bytes for one in dead} == {131_072}
     assert [problem.file for problem in together.problems] == ["broken.py"]
 
 

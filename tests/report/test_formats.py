@@ -22,7 +22,7 @@ OVERFLOW = Finding(
     (Buffer(0, 65536, "staged", "ttg.local_alloc", "2 x 512x32 bf16", "4", 31, 0, 9),
      Buffer(65536, 36864, "scratch", "ttg.convert_layout")),
     (Fit({"num_stages": 1}, 83968),), (Related("ops/kernel.py", 31, "65,536 bytes: staged"),), "lower-num-stages",
-    "    stage1[grid](q, kv)", "model",
+    "    stage1[grid](q, kv)", "model", fixable="safe",
 )  # fmt: skip
 NOTE = Finding(
     "ops/a b%.py", 3, 1, "SMEM008", "near-limit", "info", "fits with 1,024 to spare", target="sm_120", bytes=100352, limit=101376
@@ -124,7 +124,7 @@ def test_concise():
     assert lines[1] == r"evil\x1b[2J\n::error::x.py:1:1: SMEM004 100% of,\nthem: <&\x07\ud800>"
     assert lines[2:4] == ["broken.py:7:1: problem invalid syntax", r"x\x1b.py:1:1: problem empty\x00"]
     assert lines[4] == (
-        "Found 2 problems in 9 configs of 2 kernels on sm_120. Up to 1 can be fixed (--diff proves which, --fix does it). "
+        "Found 2 problems in 9 configs of 2 kernels on sm_120. 1 can be fixed (--diff shows how, --fix does it). "
         "1 note is not shown (--show-info). 2 files could not be read whole."
     )
 
@@ -185,7 +185,7 @@ def test_one_launch_is_read_once():
     lines = rendered("concise", report).splitlines()
     assert lines == [
         "ops/mla.py:120:5: SMEM001 stage1 asks for 102,400 bytes of shared memory [and 5 cases more]",
-        "Found 1 problem in 6 configs of 1 kernel on sm_120. Up to 1 can be fixed (--diff proves which, --fix does it).",
+        "Found 1 problem in 6 configs of 1 kernel on sm_120. 1 can be fixed (--diff shows how, --fix does it).",
     ]
     text = rendered("full", report)
     assert "  also: 200,000 bytes when pages of 200000\n" in text and "  also: 1 case more (--output-format json has them all)\n" in text
@@ -205,7 +205,23 @@ def test_the_next_step_is_told(tmp_path, monkeypatch):
     mended = Report([replace(OVERFLOW, fix="lower-num-stages")], statistics={"configs": 6, "kernels": 1}, targets=("sm_120",))
     text = rendered("full", mended, folders=(tmp_path / "a b",))
     assert "  explain: smem-lint explain 'a b/ops/mla.py:120'\n" in text
-    closing = "Found 1 problem in 6 configs of 1 kernel on sm_120. Up to 1 can be fixed (--diff proves which, --fix does it)."
+    closing = "Found 1 problem in 6 configs of 1 kernel on sm_120. 1 can be fixed (--diff shows how, --fix does it)."
     assert text.splitlines()[-1] == rendered("concise", mended).splitlines()[-1] == closing
     assert "explain:" not in rendered("full", mended)
-    assert "can be fixed" not in rendered("concise", Report([replace(OVERFLOW, fix="")], statistics={"configs": 6, "kernels": 1}))
+    assert "can be fixed" not in rendered("concise", Report([replace(OVERFLOW, fixable="")], statistics={"configs": 6, "kernels": 1}))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "told"),
+    [
+        (("safe", "unsafe", ""), " 1 can be fixed (--diff shows how, --fix does it), 1 more with --unsafe-fixes."),
+        (("unsafe", "unsafe"), " 2 can be fixed with --unsafe-fixes."),
+        (("", ""), ""),
+    ],
+)
+def test_what_fixes_take_away_is_counted(kinds, told):
+    from dataclasses import replace
+
+    findings = [replace(OVERFLOW, line=line, fixable=kind) for line, kind in enumerate(kinds, 1)]
+    report = Report(findings, statistics={"configs": 6, "kernels": 1}, targets=("sm_120",))
+    assert rendered("concise", report).splitlines()[-1] == f"Found {len(kinds)} problems in 6 configs of 1 kernel on sm_120.{told}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from smem_lint.cli.editor.analysis import Analysis
 from smem_lint.cli.editor.places import Place, Places
-from smem_lint.cli.fixing import Remembering, Work, planned
+from smem_lint.cli.proving import Found, Remembering, Work, planned
 from smem_lint.findings import Finding
 from smem_lint.fixes.plans import Fix
 from smem_lint.fixes.text import Edit
@@ -43,11 +43,12 @@ def fixes(analysis: Analysis, places: Places, lines: range, *, whole: bool = Fal
         return []
     engine = Remembering(analysis.engine)
     engine.remember(analysis.judged)
-    wanted = [one for path, found in planned(analysis.report, analysis.lint) if path == analysis.path for one in found]
+    found = Found(analysis.report.findings, analysis.judged)
+    wanted = [one for path, fixes in planned(found, analysis.lint, engine, analysis.lint.files()) if path == analysis.path for one in fixes]
 
     def work() -> Work:
         assert analysis.lint is not None
-        return Work(analysis.lint, engine, analysis.path, analysis.report)
+        return Work(analysis.lint, engine, analysis.path, found)
 
     if whole:
         return _together(work(), wanted, places)

@@ -13,7 +13,8 @@ from pathlib import Path
 from smem_lint.check import Judged
 from smem_lint.cli.engines import half_the_limit, the_limit
 from smem_lint.cli.errors import UsageError
-from smem_lint.cli.linting import Lint, absolute, root_of
+from smem_lint.cli.files import absolute, root_of
+from smem_lint.cli.linting import Lint
 from smem_lint.cli.settings import settings_of
 from smem_lint.engines import SCREENED, Engine, ScreeningEngine
 from smem_lint.findings import Finding, Report
