@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from smem_lint.devices import Device
-from smem_lint.engines import SCREENED, Engine, Estimate, ScreeningEngine
+from smem_lint.engines import REFUSED, SCREENED, Engine, Estimate, ScreeningEngine
 from smem_lint.findings import Finding, Fit, Related
 from smem_lint.host.config import Config, Guard
 from smem_lint.host.guards import hard_coded
@@ -45,6 +45,11 @@ class Judged:
         if one is None or one.bytes is None:
             return False
         return one.exact or one.lower > limit or (one.upper is not None and one.upper <= limit)
+
+    @property
+    def refused(self) -> bool:
+        """Whether Triton does not compile it, for this device, so that it can be launched in no case."""
+        return self.estimate is not None and self.estimate.bytes is None and (self.estimate.error or "").startswith(REFUSED)
 
     @property
     def overflows(self) -> bool:

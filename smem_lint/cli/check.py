@@ -13,6 +13,9 @@ from smem_lint.cli.linting import Lint
 from smem_lint.cli.recorded import roots_of
 from smem_lint.cli.settings import existing, settings_of, use_color, write_output
 from smem_lint.findings import Report
+from smem_lint.report.from_here import from_here
+from smem_lint.report.grouping import grouped
+from smem_lint.report.style import printable
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,8 +59,9 @@ def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
 
         code = int(fix(report, lint, arguments.diff, arguments.unsafe_fixes))
         if arguments.diff:
-            return code
-        report = lint.again().report()
+            return _told_problems(from_here(report, lint.roots)) or code
+        before, report = len(grouped(report.failing)), lint.again().report()
+        report.statistics["fixed"] = max(0, before - len(grouped(report.failing)))
     _write(report, arguments, settings.output_format, lint.roots)
     if arguments.html:
         from smem_lint.cli.paging import paged
@@ -69,9 +73,15 @@ def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
     return 0 if arguments.exit_zero or not report.failing else 1
 
 
+def _told_problems(report: Report) -> int:
+    """What could not be read, to standard error, where no report says it; 2 where that makes a run fail."""
+    for one in report.problems:
+        print(f"{printable(one.file)}:{one.line or 1}:1: problem {printable(one.message)}", file=sys.stderr)
+    return 2 * any(one.fatal for one in report.problems)
+
+
 def _write(report: Report, arguments: argparse.Namespace, output_format: str, folders: Sequence[Path]) -> None:
     from smem_lint.report import Options, render
-    from smem_lint.report.from_here import from_here
 
     if output_format not in AS_CHECKED:
         report, folders = from_here(report, folders), [Path.cwd(), *folders]

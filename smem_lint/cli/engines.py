@@ -36,13 +36,23 @@ def engine_of(
         compiler = _checked(compiler_engine(settings, roots, use_cache))
         return ScreenedEngine(_bounds(settings, roots, screen, keep), compiler) if screen else compiler
     if name == "gpu":
-        from smem_lint.verify.gpu import gpu_engine
-
-        return gpu_engine(settings, roots)
+        return _answering(settings, roots)
     model = model_engine(settings, roots, screen=screen, keep=keep)
     if name == "model" or importlib.util.find_spec("triton") is None:
         return model
     return AutoEngine(model, compiler_engine(settings, roots, use_cache))
+
+
+def _answering(settings: Settings, roots: Sequence[Path]) -> Engine:
+    """The machine's device. Raises UsageError where none answers."""
+    from smem_lint.verify.gpu import GpuUnavailable, gpu_engine
+
+    engine = gpu_engine(settings, roots)
+    try:
+        engine.about  # noqa: B018 - asks the device once, before any work is done
+    except GpuUnavailable as error:
+        raise UsageError(str(error)) from error
+    return engine
 
 
 def model_engine(settings: Settings, roots: Sequence[Path], *, screen: Below | None = None, keep: bool = False) -> Engine:

@@ -67,12 +67,13 @@ def _explanations(
 
 
 def _answered(engine: Engine, candidates: Sequence[Base]) -> Base:
-    """The first that the engine has bytes for: dtypes that were only assumed may not go together."""
-    for base in candidates:
-        (estimate,) = engine.estimate([base.specialization])
-        if estimate.bytes is not None:
-            return base
-    return candidates[0]
+    """Of what agrees best with the values that were given, what takes the most; if the engine has no bytes for any, the next that it has.
+
+    Dtypes that were only assumed may not go together.
+    """
+    sizes = [estimate.bytes for estimate in engine.estimate([base.specialization for base in candidates])]
+    answered = [(base, size) for base, size in zip(candidates, sizes, strict=True) if size is not None]
+    return max(answered, key=lambda one: (one[0].agreement, one[1]))[0] if answered else candidates[0]
 
 
 def _launched_at(

@@ -27,12 +27,14 @@ _MOST_BASES = 32
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """``assumed`` says, in words, what neither the source nor the command line gave; ``declared`` the arguments' own types."""
+    """``assumed`` says, in words, what neither the source nor the command line gave; ``declared`` the arguments' own types;
+    ``agreement`` how many of the values that were given the launch has itself."""
 
     specialization: Specialization
     assumed: tuple[str, ...]
     declared: Mapping[str, str]
     origin: str = ""
+    agreement: int = 0
 
 
 def find_bases(
@@ -60,7 +62,8 @@ def find_bases(
 
 
 def _base(launched: Config, specialization: Specialization, values: Mapping[str, Any]) -> Base:
-    return Base(changed(specialization, values), tuple(launched.when), specialization.signature, _origin(launched))
+    told = tuple(launched.when), specialization.signature, _origin(launched)
+    return Base(changed(specialization, values), *told, agreement=-1 if launched.pruned else _agreement(launched, values))
 
 
 def _origin(launched: Config) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -57,11 +58,16 @@ def _say(one: Fix, path: Path, refused: str | None, done: str, diff: bool) -> No
 
 def _show(path: Path, text: Text | None, result: bytes) -> None:
     assert text is not None
-    before, after = (data.decode().splitlines(keepends=True) for data in (text.utf8, Text(result).utf8))
+    before, after = (_lines(data.decode()) for data in (text.utf8, Text(result).utf8))
     name = _from_here(path)
     for line in difflib.unified_diff(before, after, name, name):
         sys.stdout.write(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
     sys.stdout.flush()
+
+
+def _lines(text: str) -> list[str]:
+    """Lines as ``patch`` counts them: no form feed or other break ends one."""
+    return re.findall(r"[^\n]*\n|[^\n]+\Z", text)
 
 
 def _write(path: Path, result: bytes) -> None:

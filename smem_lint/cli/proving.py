@@ -165,7 +165,7 @@ class Work:
     def _partly_known(self, finding: Finding) -> bool:
         """Whether a launch has configs without an answer: what a fix does to them no estimate can prove."""
         place = self._place(finding, _sites(self.now.judged))
-        return any(not found.answered for found in self.now.judged if place_of(found) == place and is_launch(found))
+        return any(not found.answered and not found.refused for found in self.now.judged if place_of(found) == place and is_launch(found))
 
     def _proof(self, one: Fix, result: bytes) -> str | None:
         """Lint the file as it would be; None where the finding is gone and nothing else has come up, else what speaks against it."""
@@ -193,7 +193,7 @@ class Work:
             return "the launches of the file could not be followed as before"
         before = {repr(found.specialization) for found in self.now.judged}
         for found in judged:
-            if place_of(found) == place and is_launch(found):
+            if place_of(found) == place and is_launch(found) and not found.refused:
                 if not found.answered:
                     return "the result could not be evaluated"
                 if found.overflows and repr(found.specialization) not in before:

@@ -33,12 +33,14 @@ class Tuned:
                 raise CannotEdit("the decorator's arguments are handed on as a whole")
             name = argument.keyword.value if argument.keyword else _ARGUMENTS[place] if place < len(_ARGUMENTS) else ""
             self.arguments[name] = argument.value
+        self.listed: cst.BaseExpression | None = None
 
     def entries(self) -> list[cst.BaseElement]:
         """The list's entries, where it is written out and belongs to this kernel alone. Raises CannotEdit."""
-        found = self.arguments.get("configs")
+        found: cst.BaseExpression | None = self.arguments.get("configs")
         if isinstance(found, cst.Name):
             found = self._assigned(found.value)
+        self.listed = found
         if not isinstance(found, (cst.List, cst.Tuple)) or any(isinstance(one, cst.StarredElement) for one in found.elements):
             raise CannotEdit("the list is not written out")
         return list(found.elements)
@@ -58,10 +60,15 @@ class Tuned:
         if len(entries) != of:
             raise CannotEdit("the list is not written out as it is evaluated")
         tail = next(place for place in range(of, 0, -1) if place - 1 not in dead) if len(dead) < of else 0
+        comma_at_end = self.text.utf8[self.text.span(entries[-1].value)[1] :].lstrip().startswith(b",")
+        left = [place for place in range(of) if place not in dead]
+        needs_comma = isinstance(self.listed, cst.Tuple) and len(left) == 1 and not comma_at_end
         if not 0 < tail < of or self._on_own_lines(entries[tail]):
-            return [self._removed(entries, place) for place in sorted(dead)]
+            end = self.text.span(entries[left[0]].value)[1] if left else 0
+            comma = [Edit(end, end, ",")] if needs_comma and left == [of - 1] else []
+            return [*(self._removed(entries, place) for place in sorted(dead)), *comma]
         end = self.text.span(entries[-1].value)[1]
-        last = Edit(self.text.span(entries[tail - 1].value)[1], end, "")
+        last = Edit(self.text.span(entries[tail - 1].value)[1], end, "," if needs_comma else "")
         return [*(self._removed(entries, place) for place in sorted(dead) if place < tail), last]
 
     def _on_own_lines(self, entry: cst.BaseElement) -> bool:

@@ -20,6 +20,9 @@ _FRESH = "fitting_stages"
 _DEFAULT, _DEFAULT_OF_AMD = 3, 2
 """What a launch without ``num_stages`` gets: the ``num_stages`` of ``CUDAOptions`` and ``HIPOptions``, Triton 3.8.0."""
 
+_NOT_AMD = "torch.version.hip is None"
+"""PyTorch gives the properties of AMD's devices without the opt-in limit."""
+
 _DOES_SOMETHING = (cst.Call, cst.Await, cst.NamedExpr, cst.Yield, cst.Lambda, cst.StarredElement)
 _NOT_AT_ONCE = (
     cst.Lambda, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp, cst.IfExp, cst.BooleanOperation,
@@ -131,15 +134,13 @@ class Launch:
 
     def _source(self, value: cst.BaseExpression | None) -> str:
         if value is None and self.text.serves_amd:
-            return f"{_DEFAULT} if torch.version.hip is None else {_DEFAULT_OF_AMD}"
+            return f"{_DEFAULT} if {_NOT_AMD} else {_DEFAULT_OF_AMD}"
         code = str(_DEFAULT) if value is None else self.text.code(value)
         return f"({code})" if "\n" in code and not code.startswith("(") else code
 
     def _tests(self, plan: Lowering, guard: Sequence[Condition], variable: str | None) -> list[str]:
         tests = [f"{variable} > {plan.fewest}"] if variable else []
-        if self.text.serves_amd:
-            tests.append("torch.version.hip is None")
-        return [*tests, *(self._test(one) for one in guard)]
+        return [*tests, _NOT_AMD, *(self._test(one) for one in guard)]
 
     def _device(self, plan: Lowering, guard: Sequence[Condition]) -> str:
         tensors = [one.name for one in guard if one.types] + [one for one in plan.pointers if one in self.names()]

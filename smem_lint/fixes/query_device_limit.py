@@ -1,4 +1,7 @@
-"""``query-device-limit``: a literal number of bytes that a computed need is compared with becomes the device's own limit."""
+"""``query-device-limit``: a literal number of bytes that a computed need is compared with becomes the device's own limit.
+
+PyTorch gives the properties of AMD's devices without the opt-in limit: there the number stays.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import libcst as cst
 from smem_lint.fixes.imports import importing
 from smem_lint.fixes.text import CannotEdit, Edit, Text
 
-QUERY = "torch.cuda.get_device_properties(torch.cuda.current_device()).shared_memory_per_block_optin"
+_QUERY = 'getattr(torch.cuda.get_device_properties(torch.cuda.current_device()), "shared_memory_per_block_optin", {})'
 _ASKS = re.compile(r"optin|get_device_properties|max_shared_mem|shared_memory_per|sharedMem", re.IGNORECASE)
 _ORDER = (cst.LessThan, cst.LessThanEqual, cst.GreaterThan, cst.GreaterThanEqual)
 
@@ -28,19 +31,18 @@ def querying(text: Text, line: int, column: int) -> list[Edit]:
         function = next((one for one in text.ancestors(comparison) if isinstance(one, cst.FunctionDef)), None)
         if len(sides) != 2 or not isinstance(comparison.comparisons[0].operator, _ORDER):
             raise CannotEdit("it is no comparison of two sizes")
-        if text.serves_amd:
-            raise CannotEdit("the file serves AMD's GPUs, too, which cannot be asked in this way")
         if function is None:
             raise CannotEdit("it is evaluated when the module is imported")
         other = sides[1] if literal is sides[0] else sides[0]
         if not _is_need(text, function, other):
             raise CannotEdit("what it is compared with may itself be a device's limit")
-        return [Edit(*_whole(text, literal), QUERY), *importing(text, "torch")]
+        return [Edit(*text.span(literal), queried(text.code(literal))), *importing(text, "torch")]
     raise CannotEdit("the comparison was not found")
 
 
-def _whole(text: Text, node: cst.BaseExpression) -> tuple[int, int]:
-    return text.span(node)
+def queried(literal: str) -> str:
+    """The device's limit, and the literal for devices that do not tell theirs."""
+    return _QUERY.format(literal)
 
 
 def _is_need(text: Text, function: cst.FunctionDef, side: cst.BaseExpression) -> bool:

@@ -74,7 +74,7 @@ class Text:
 
     @cached_property
     def serves_amd(self) -> bool:
-        """Whether the file speaks of AMD's GPUs, whose properties PyTorch gives without the opt-in limit."""
+        """Whether the file speaks of AMD's GPUs, for which Triton has other defaults."""
         return _OTHER_GPUS.search(self.utf8) is not None
 
     def offset(self, line: int, column: int) -> int:

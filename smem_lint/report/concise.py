@@ -40,11 +40,12 @@ def closing(report: Report, options: Options, style: Style) -> str:
     statistics = report.statistics
     configs, kernels = statistics.get("configs", 0), statistics.get("kernels", 0)
     looked = f"{count(configs, 'config')} of {count(kernels, 'kernel')} on {', '.join(report.targets)}"
+    fixed = statistics.get("fixed", 0)
     if failing:
-        text = f"Found {count(failing, 'problem')} in {looked}."
+        text = f"Found {count(failing + fixed, 'problem')}{f' ({fixed} fixed, {failing} remaining)' if fixed else ''} in {looked}."
         text += _fixable(report)
     elif configs:
-        text = style.paint(f"All checks passed: {looked}.", "green")
+        text = style.paint(f"All checks passed: {looked}{f' ({fixed} fixed)' if fixed else ''}.", "green")
     else:
         text = f"Nothing was checked: no config of a Triton kernel was found in {count(statistics.get('files', 0), 'file')}."
     if hidden and not options.show_info:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from smem_lint.config import Settings
-from smem_lint.engines import Engine, Estimate, unanswered
+from smem_lint.engines import Estimate, unanswered
 from smem_lint.source.modules import Repository
 from smem_lint.specialization import Specialization
 from smem_lint.verify.answers import Answers
@@ -188,6 +188,6 @@ class GpuEngine:
         return answer if isinstance(answer, dict) else {"error": "no answer", "transient": True}
 
 
-def gpu_engine(settings: Settings, roots: Sequence[Path]) -> Engine:
+def gpu_engine(settings: Settings, roots: Sequence[Path]) -> GpuEngine:
     """The engine of this machine's device, for commands that ask for one by name."""
     return GpuEngine(roots, jobs=settings.jobs or 4)

@@ -208,3 +208,12 @@ def test_an_unreadable_file(run, project):
     (project / "launch.py").chmod(0)
     code, _, err = run("check", "launch.py")
     assert code == 2 and err == "smem-lint: error: launch.py: cannot be read\n"
+
+
+@pytest.mark.parametrize("command", [["check", "."], ["explain", "launch.py:1"]])
+def test_no_gpu_answers(run, project, monkeypatch, command):
+    from smem_lint.verify import gpu
+
+    monkeypatch.setattr(gpu.GpuEngine, "_ask", lambda self, question: {"error": "ModuleNotFoundError: No module named 'torch'"})
+    code, out, err = run(*command, "--engine", "gpu")
+    assert (code, out) == (2, "") and err == "smem-lint: error: no GPU answers: ModuleNotFoundError: No module named 'torch'\n"

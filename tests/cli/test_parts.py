@@ -63,7 +63,8 @@ def _lint(folder: Path, jobs: int) -> Lint:
 
 
 def _said(report: Report) -> tuple[list[object], set[object], dict[str, object]]:
-    return [(one.to_json(), one.fixable) for one in report.findings], {(p.file, p.line, p.message) for p in report.problems}, report.statistics
+    problems = {(p.file, p.line, p.message) for p in report.problems}
+    return [(one.to_json(), one.fixable) for one in report.findings], problems, report.statistics
 
 
 def test_several_processes_say_what_one_says(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ def test_a_limit_far_above_all_that_is_asked_for_is_told_and_not_drawn(monkeypat
 
 def test_without_matplotlib(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    assert main(["explain", MLA, "--html", str(tmp_path / "x.html"), "--graph", str(tmp_path / "x.dot")]) == 0
+    assert main(["explain", MLA, "--html", str(tmp_path / "x.html"), "--graph", str(tmp_path / "x.dot")]) == 1
     capsys.readouterr()
     code = main(["explain", MLA, "--plot", str(tmp_path / "x.svg")])
     assert code == 2

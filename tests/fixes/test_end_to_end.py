@@ -2,11 +2,12 @@
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from smem_lint.fixes.query_device_limit import QUERY
+from smem_lint.fixes.query_device_limit import queried
 from smem_lint.specialization import Specialization
 
 from .conftest import gemm
@@ -53,9 +54,9 @@ def test_the_closing_line_counts_what_fixes_take_away(run, tmp_path):
     assert "Found 6 problems " in told and " 2 can be fixed (--diff shows how, --fix does it), 1 more with --unsafe-fixes." in told
     assert before == {path.name: path.read_bytes() for path in tmp_path.glob("*.py")}
     left = run(".", "--fix", "--output-format", "concise")[1].splitlines()[-1]
-    assert "Found 4 problems " in left and "can be fixed" not in left
+    assert "Found 6 problems (2 fixed, 4 remaining) " in left and "can be fixed" not in left
     left = run(".", "--fix", "--unsafe-fixes", "--output-format", "concise")[1].splitlines()[-1]
-    assert "Found 3 problems " in left
+    assert "Found 4 problems (1 fixed, 3 remaining) " in left
 
 
 def stages_by_type(path, kernel, cache, latent, capability=120):
@@ -111,6 +112,36 @@ def test_devices_with_more_memory_keep_their_stages(run, tmp_path):
     assert answer.bytes == estimate.bytes == 102_400 and estimate.exact
 
 
+def test_a_target_that_refuses_the_type_does_not_keep_others_from_the_fix(run, tmp_path):
+    """Triton has no fp8e4nv before sm_89: such a launch fails there before any memory is asked for."""
+    path = Path(shutil.copy(FIXTURE, tmp_path))
+    code, diff, told = run(path.name, "--diff", "--target", "sm_120,sm_80")
+    assert code == 1 and "would fix SMEM001: 102,400 bytes" in told and "+        num_stages = 1" in diff
+
+
+def test_a_file_that_cannot_be_read_is_told_beside_a_diff(run, tmp_path):
+    (tmp_path / "broken.py").write_text("import triton\n\ndef f(:\n")
+    code, out, told = run("broken.py", "--diff")
+    assert (code, out) == (2, "") and told.startswith("broken.py:3:1: problem ")
+    shutil.copy(FIXTURE, tmp_path)
+    code, out, told = run(".", "--diff")
+    assert code == 1 and "+        num_stages = 1" in out and "broken.py:3:1: problem " in told
+
+
+def test_a_diff_can_be_applied_where_lines_end_otherwise(run, tmp_path):
+    """A form feed ends no line of a diff."""
+    path = Path(shutil.copy(FIXTURE, tmp_path))
+    source = path.read_bytes().replace(b"@triton.jit", b"\x0c\n@triton.jit", 1)
+    for data in (source, source.replace(b"\n", b"\r\n")):
+        path.write_bytes(data)
+        diff = run(path.name, "--diff")[1]
+        run(path.name, "--fix")
+        fixed = path.read_bytes()
+        path.write_bytes(data)
+        subprocess.run(["git", "apply", "-p0", "--whitespace=nowarn"], input=diff.encode(), check=True, cwd=tmp_path)
+        assert path.read_bytes() == fixed != data
+
+
 LITERAL = "(block_m + block_n) * block_k * size * (stages - 1) > {}"
 PICK = """
 
@@ -138,11 +169,12 @@ def test_a_literal_limit_is_asked_of_the_device(run, tmp_path):
     code, out, _ = run(path.name, "--output-format", "json")
     assert code == 1
     assert results(out) == [("SMEM006", compared, None, "query-device-limit"), ("SMEM001", launch, 131_072, "lower-num-stages")]
-    fixed = gemm(STAGED, above=PICK.format(LITERAL.format(QUERY)))
+    fixed = gemm(STAGED, above=PICK.format(LITERAL.format(queried("227 * 1024"))))
     code, diff, told = run(path.name, "--diff")
     assert code == 1 and path.read_text() == source
     changed = [line for line in diff.splitlines() if line[:1] in "+-" and line[:3] not in ("+++", "---")]
-    assert changed == [f"{sign}    while stages > 1 and {LITERAL.format(limit)}:" for sign, limit in (("-", "227 * 1024"), ("+", QUERY))]
+    limits = ("227 * 1024", queried("227 * 1024"))
+    assert changed == [f"{sign}    while stages > 1 and {LITERAL.format(limit)}:" for sign, limit in zip("-+", limits, strict=True)]
     assert told.splitlines() == [
         f"kernels.py:{compared}: would fix SMEM006: asks the device for its limit",
         f"kernels.py:{launch}: SMEM001 would go with an earlier fix of the file",

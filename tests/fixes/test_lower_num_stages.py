@@ -20,7 +20,10 @@ def test_a_literal_becomes_a_variable_that_the_device_decides(fixed):
     assert launch_of(fixed(gemm(call(", num_stages=3")))) == (
         "    num_stages = 3\n"
         "    # 131,072 bytes of shared memory a block; 65,536 with num_stages=2\n"
-        f"    if {QUERY.format('a', '131_072')}:\n"
+        "    if (\n"
+        "        torch.version.hip is None\n"
+        f"        and {QUERY.format('a', '131_072')}\n"
+        "    ):\n"
         "        num_stages = 2\n"
         f"    {call(', num_stages=num_stages')}\n"
     )
@@ -37,7 +40,7 @@ def test_the_largest_that_fits_is_taken(fixed):
 
 def test_a_variable_of_the_function_is_lowered_in_place_where_it_is_above(fixed):
     text = fixed(gemm(f"num_stages = 3\n{call(', num_stages=num_stages')}"))
-    assert "        num_stages > 2\n        and torch.cuda" in text
+    assert "        num_stages > 2\n        and torch.version.hip is None\n        and torch.cuda" in text
     assert "fitting_stages" not in text
 
 
@@ -87,7 +90,7 @@ def test_a_value_that_a_call_gives_is_left_alone(fixed):
 def test_guards_fit_the_indentation_and_tabs_stay(fixed):
     source = gemm(f"if a.shape[0] > 16:\n    {call(', num_stages=3')}").replace("    ", "\t")
     text = fixed(source)
-    assert "\t\tif torch.cuda" in text and "\t\t\tnum_stages = 2\n" in text
+    assert "\t\tif (\n\t\t\ttorch.version.hip is None\n\t\t\tand torch.cuda" in text and "\t\t\tnum_stages = 2\n" in text
 
 
 @pytest.mark.parametrize(
@@ -120,7 +123,7 @@ def test_line_ends_byte_order_mark_and_encoding_stay(run, tmp_path):
         run(path.name, "--fix")
         after = path.read_bytes()
         assert after.startswith(mark) and b"num_stages = 2\r\n" in after
-        assert after.count(b"\n") == after.count(b"\r\n") == source.count("\n") + 4
+        assert after.count(b"\n") == after.count(b"\r\n") == source.count("\n") + 7
         removed = set(source.encode(encoding).split(b"\r\n")) - set(after[len(mark) :].split(b"\r\n"))
         assert removed == {f"    {call(', num_stages=3')}".encode()}
 
@@ -139,7 +142,10 @@ def test_every_target_is_served(fixed):
     assert launch_of(fixed(gemm(call(", num_stages=5")), "--target", "sm_120,sm_90")) == (
         "    num_stages = 5\n"
         "    # 327,680 bytes of shared memory a block; 196,608 with num_stages=3, 65,536 with num_stages=2\n"
-        f"    if {QUERY.format('a', '327_680')}:\n"
+        "    if (\n"
+        "        torch.version.hip is None\n"
+        f"        and {QUERY.format('a', '327_680')}\n"
+        "    ):\n"
         "        num_stages = 3\n"
         f"        if {QUERY.format('a', '131_072')}:\n"
         "            num_stages = 2\n"

@@ -1,8 +1,10 @@
 """``drop-dead-configs``, ``add-pruning``, ``drop-suppression``, ``query-device-limit``."""
 
+import types
+
 import pytest
 
-from smem_lint.fixes.query_device_limit import QUERY, querying
+from smem_lint.fixes.query_device_limit import queried, querying
 from smem_lint.fixes.text import CannotEdit, Text
 
 from .conftest import gemm
@@ -24,6 +26,12 @@ def tuned(configs, rest=""):
         (f"[{DEAD}, {FITS}, {DEAD_TOO},]", f"[{FITS},]"),
         (f"[\n    {FITS},  # small\n    {DEAD},  # large\n    # larger\n    {DEAD_TOO}\n]", f"[\n    {FITS},  # small\n    # larger\n]"),
         (f"[\n    {FITS}, {DEAD},\n    {DEAD_TOO},\n]", f"[\n    {FITS},\n]"),
+        (f"({FITS}, {DEAD})", f"({FITS},)"),
+        (f"({FITS}, {DEAD}, {DEAD_TOO},)", f"({FITS},)"),
+        (f"({DEAD}, {FITS})", f"({FITS},)"),
+        (f"({DEAD}, {FITS}, {DEAD_TOO})", f"({FITS},)"),
+        (f"(\n    {DEAD},\n    {FITS}\n)", f"(\n    {FITS},\n)"),
+        (f"(\n    {FITS},\n    {DEAD}\n)", f"(\n    {FITS},\n)"),
     ],
 )
 def test_dead_configs_go(fixed, before, after):
@@ -102,7 +110,7 @@ def test_a_limit_that_a_need_is_compared_with_is_asked_of_the_device(line, liter
     source = LIMIT.format(line=line.format(literal), above="")
     at = source.splitlines()[5].index(literal) + 1
     text = Text(source.encode())
-    expected = LIMIT.format(line=line.format(QUERY), above="").replace("import triton\n", "import torch\nimport triton\n")
+    expected = LIMIT.format(line=line.format(queried(literal)), above="").replace("import triton\n", "import torch\nimport triton\n")
     assert text.edited(querying(text, 6, at)).decode() == expected
 
 
@@ -127,8 +135,15 @@ def test_nothing_is_asked_of_a_device_at_import():
         querying(text, 3, source.splitlines()[2].index("232448") + 1)
 
 
-def test_a_limit_in_a_file_that_serves_amd_stays():
-    source = LIMIT.format(line="if need > 232448: k //= 2", above="is_hip = False")
+def test_a_device_that_does_not_tell_its_limit_keeps_the_number():
+    """PyTorch 2.9, torch/cuda/_utils.py: AMD's device properties have no ``shared_memory_per_block_optin``."""
+    source = LIMIT.format(line="if need > 227 * 1024: k //= 2", above="import torch\nis_hip = torch.version.hip is not None")
     text = Text(source.encode())
-    with pytest.raises(CannotEdit, match="AMD"):
-        querying(text, 6, source.splitlines()[5].index("232448") + 1)
+    (edit,) = querying(text, source[: source.index("    if need")].count("\n") + 1, 15)
+    told = eval(edit.text, {"torch": _Torch(types.SimpleNamespace(shared_memory_per_block_optin=101_376))})
+    assert told == 101_376 and eval(edit.text, {"torch": _Torch(types.SimpleNamespace())}) == 227 * 1024
+
+
+class _Torch:
+    def __init__(self, properties):
+        self.cuda = types.SimpleNamespace(get_device_properties=lambda device: properties, current_device=lambda: 0)

@@ -113,7 +113,7 @@ def test_a_file_with_such_a_name_is_linted(tmp_path, capsys):
     titles = re.findall(r"<title>([^<]*)</title>", page)
     assert any("16,384 B at 81,920, alive through the loop at line 39, line 44" in title for title in titles)
     assert "num_stages=2: 102,400 B, over the limit" in titles and "num_stages=1: 83,968 B" in titles
-    assert main(["explain", f"{tmp_path / name}::_mla_decode_split", "--html", str(tmp_path / "other.html")]) == 0
+    assert main(["explain", f"{tmp_path / name}::_mla_decode_split", "--html", str(tmp_path / "other.html")]) == 1
     assert Reader((tmp_path / "other.html").read_text("utf8")).tags.count("script") == 1
     assert "\u202e" not in capsys.readouterr().out
 
