@@ -32,6 +32,7 @@ _ILLEGAL = (
     r"CUDA_ERROR_LAUNCH_FAILED", r"(?:an )?illegal instruction was encountered", r"cudaErrorIllegalInstruction",
     r"CUDA_ERROR_ILLEGAL_INSTRUCTION", r"invalid (?:program counter|address space)", r"hardware stack error",
     r"Invalid __(?:global|shared|local)__ (?:read|write|atomic)", r"Warp (?:Illegal|Misaligned|Out-of-range) (?:Address|Instruction)",
+    r"Xid \([^)]{0,40}\): (?:13|31)\b",
 )  # fmt: skip
 _HOST_SHARED = (
     r"(?:No space|[Nn]ot enough|[Ff]ailed|full|too small|insufficient|[Uu]nable|Permission denied|exhausted)\b.{0,150}/dev/shm",
@@ -57,6 +58,7 @@ _DEVICE_MEMORY = (
     r"(?:failed|unable) to allocate\b.{0,60}(?:KV cache|GPU|device memory|on CUDA|CUDA)", r"No available (?:GPU )?memory",
     r"max_total_num_tokens\b.{0,40}(?:<=? ?0|negative|too small)", r"num_gpu_blocks\b.{0,30}(?:must be|is 0|<=? 0)",
     r"does not have enough (?:GPU )?memory", r"exceeds available (?:Mamba|KV) cache blocks",
+    r"INTERNAL ASSERT FAILED at .{0,100}CUDACachingAllocator", r"insufficient GPU memory", r"would exceed allowed memory",
 )  # fmt: skip
 _DISPATCH = (
     r"no kernel image is available", r"cudaErrorNoKernelImageForDevice", r"CUDA_ERROR_NO_BINARY_FOR_GPU",

@@ -1,7 +1,8 @@
 """What loggers, containers and supervisors put before a line: taken off, with the process and the level that it told.
 
 Formats: vLLM and SGLang loggers, torch's rank and glog prefixes, Ray actors, Python's ``logging``, docker compose, Kubernetes (CRI),
-journald and syslog, ISO time stamps.
+journald and syslog, the kernel's ring buffer, ISO time stamps, Rust's ``tracing``, llama.cpp, Go's ``key=value``, and tags of any
+name (a rank of mpirun or srun, a MIG slice) where a traceback or an exception follows them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Entry(NamedTuple):
 
 
 _LEVEL = r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE)"
+_NAMED_LEVEL = _LEVEL.replace("?P<level>", "?:")
 _TIME = r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _WRITERS = "EngineCore|APIServer|ApiServer|Worker|VllmWorker|RayWorker|Ray|DPCoordinator|ServeReplica|Engine|pid=|rank"
 _PROCESS = re.compile(rf"\s*(?:\((?P<named>(?:{_WRITERS})[^()]{{0,80}})\) ?|\[(?P<rank>(?:rank|default|dp|tp)_?\d+)\]: ?)")
@@ -33,24 +35,32 @@ _CRI = re.compile(rf"{_TIME} (?:stdout|stderr) [FP] ")
 _POD = re.compile(r"\[pod/[\w.-]{1,120}/[\w.-]{1,120}\] ")  # kubectl logs --prefix
 _STERN = re.compile(
     r"(?=[\w.-]{0,120}\d)[a-z0-9][a-z0-9.-]{0,120}-[a-z0-9]{1,10} [a-z0-9][a-z0-9-]{0,60} "
-    rf"(?=[(\[]|  |{_LEVEL.replace('?P<level>', '?:')}|Traceback|[\w.]+(?:Error|Exception|OutOfResources)\b|$)"
+    rf"(?=[(\[]|  |{_NAMED_LEVEL}|Traceback|[\w.]+(?:Error|Exception|OutOfResources)\b|$)"
 )
 _COMPOSE = re.compile(r"[\w./-]{1,60}\s+\| ")
 _SYSLOG = re.compile(rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|{_TIME}) [\w.-]+ [\w./@-]+(?:\[\d+\]|(?<=kernel)): ")
-_STAMP = re.compile(rf"\[?{_TIME}\]?:? (?=[(\[{{]|{_LEVEL.replace('?P<level>', '?:')}|Traceback|  |\w)")
-_PIPED = re.compile(rf"{_TIME} \| (?!{_LEVEL.replace('?P<level>', '?:')}\s+\|)")
-_SGLANG = re.compile(rf"\[(?:{_TIME})(?: (?:DP|TP|PP|EP)\d[^\]]*)?\](?: {_LEVEL}:?)? ?")
+_KERNEL = re.compile(r"\[ *\d{1,8}\.\d{6}\] ")  # dmesg
+_STAMP = re.compile(rf"\[?{_TIME}\]?:? (?: (?={_NAMED_LEVEL}\b))?(?=[(\[{{]|{_NAMED_LEVEL}|Traceback|  |\w)")
+_PIPED = re.compile(rf"{_TIME} \| (?!{_NAMED_LEVEL}\s+\|)")
+_TAGGED = re.compile(
+    rf"(?:\[(?P<tag>(?!\d{{4}}-|[\d:. ]*[:.][\d:. ]*\]|{_NAMED_LEVEL}\])[^\[\]]{{1,80}})\](?:<std(?:err|out)>)?:? |(?P<task>\d{{1,4}}): )"
+    r"(?=Traceback|  |(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|OutOfResources): )"
+)
+_SGLANG = re.compile(rf"\[(?:{_TIME}|\d\d:\d\d:\d\d)(?: (?:DP|TP|PP|EP)\d[^\]]*)?\](?: {_LEVEL}:?)? ?")
 _LOGGERS = (
     re.compile(rf"{_LEVEL} \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[(?P<source>[^\]\s]+)\]|(?P<source2>[\w.]+:\d+\])) ?"),  # vLLM
     _SGLANG,
     re.compile(r"(?P<glog>[IWEF])(?:\d{4}|\d{8}) \d\d:\d\d:\d\d\.\d+ +\d+ (?P<source>[\w./-]+:\d+)\](?: \[[^\]]*\])* ?"),  # torch
     re.compile(r"\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT-LLM\](?: \[RANK \d+\])? \[(?P<glog>[IWEFVD])\] ?"),  # TensorRT-LLM
+    re.compile(r"\d{1,4}\.\d\d\.\d{3}\.\d{3} (?P<glog>[IWED]) "),  # llama.cpp
+    re.compile(rf"\[{_LEVEL}\]:? (?:\[(?P<source>[\w./-]+:\d+)(?::\w+)?\] )?"),  # DeepSpeed and others
     re.compile(rf"{_LEVEL}:(?P<source>[\w.]+):(?=\S) ?"),  # logging.basicConfig
     re.compile(rf"{_LEVEL}:?\s{{1,8}}(?=\S)"),  # uvicorn
     re.compile(rf"(?:{_TIME} )?\| {_LEVEL}\s+\| (?P<source>\S+) - "),  # loguru
     re.compile(rf"(?:{_TIME} )?(?:[\w.]{{1,60}} )?- (?:[\w.]{{1,60}} - )?{_LEVEL} - "),  # a common format
 )
 _GLOG = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
+_PAIRS = re.compile(r'time=(?:"[^"]{0,60}"|\S+) level=(?P<level>\w+) (?:source=\S+ )?msg=(?P<text>.*)')
 _KEYED = re.compile(r'\s*"[^"\\]{1,60}"\s*:\s*"')
 _QUOTE = re.compile(r"(?:> )+")
 MILD = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "TRACE"})
@@ -67,6 +77,10 @@ def entry(line: Line) -> Entry:
         if matched:
             process, text = process or (matched["named"] or matched["rank"]), text[matched.end() :]
             continue
+        matched = _TAGGED.match(text) if first == "[" or first.isdigit() else None
+        if matched:
+            process, text = process or matched["tag"] or matched["task"], text[matched.end() :]
+            continue
         end = _wrapper(text)
         if not end:
             break
@@ -81,6 +95,9 @@ def entry(line: Line) -> Entry:
                 text = text[matched.end() :]
                 source = groups.get("source") or groups.get("source2") or source
                 break
+    pairs = _PAIRS.match(text) if text.startswith("time=") else None
+    if pairs:
+        level, text = pairs["level"].upper(), pairs["text"].lstrip('"')
     keyed = _KEYED.match(text) if '"' in text[:4] or text[:1] == " " else None
     if keyed:
         text = text[keyed.end() :].rstrip(',"')
@@ -102,6 +119,8 @@ def _wrapper(text: str) -> int:
     if head[:1].islower() and "-" in head and (stern := _STERN.match(text[:280])):
         return stern.end()
     dated = head[:1].isdigit() or head[:1] == "["
+    if head[:1] == "[" and (printed := _KERNEL.match(head)):
+        return printed.end()
     matched = (dated and (_CRI.match(head) or _PIPED.match(head))) or (" | " in head and _COMPOSE.match(head))
     if not matched and ": " in head and (dated or head[6:7].isdigit() or head[5:6].isdigit()):
         matched = _SYSLOG.match(head)

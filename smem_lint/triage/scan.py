@@ -24,7 +24,8 @@ _FATAL = re.compile("|".join((
     r"LLVM ERROR", r"CUDA [Ee]rror", r"CUDA out of memory", r"Cuda [Ff]ailure", r"Cuda Runtime", r"terminate called", r"\s*what\(\):",
     r"Fatal Python error", r"Segmentation fault", r"Bus error", r"!+ Segfault", r"ptxas (?:fatal|error|\S+, line)", r"Triton Error",
     r"future: <Task .{0,400}exception=", r".{0,120}Out of memory: Killed", r"Error in function '", r"\[TensorRT-LLM\]\[ERROR\]",
-    r"NVRM: Xid", r"panicked at",
+    r"NVRM: Xid", r".{0,80}panicked at", r".{0,80}invoked oom-killer", r"\S{1,200}\.cu:\d+: CUDA error",
+    r".{0,200}terminated with exception: ",
     r".{0,200}Assertion .{0,300}failed", r".{0,200}NCCL WARN .{0,80}(?:shared memory|/dev/shm|posix_fallocate|Cuda failure)",
     r".{0,80}out of resource: ", r"RuntimeError:", r"Exception: ", r"Floating point exception", r"Illegal instruction", r"=+ Invalid __",
     r"nvcc fatal", r".{0,160}cudaMalloc failed", r"Unexpected bus error encountered",
@@ -32,6 +33,7 @@ _FATAL = re.compile("|".join((
 )))  # fmt: skip
 _TROUBLE = re.compile(r"(?i)fail|error|exception|could ?n.t|could not|unable|cannot|can't|invalid|not found")
 _HOST_MEMORY = re.compile(r"multiprocessing[/\\](?:shared_memory|synchronize)\.py")
+_LOOKUP = re.compile(r"(?:\w+\.)*(?:KeyError|AttributeError|ImportError|ModuleNotFoundError|StopIteration|IndexError|Empty)\b")
 _NAMES = r"(?=[\w.]+(?:Error|Exception|OutOfResources))"
 _LEADING = re.compile(rf"^(?:Exception|Error|ERROR|error|Failed|.{{0,60}}(?:exception|error|failed(?: with)?)): ?{_NAMES}")
 
@@ -80,6 +82,7 @@ class _Scan:
         if where >= 0:
             if where > 3:
                 self._echo(told, text[:where])
+            self.verdict.headed(told.process, self.last.get(told.process, ("", ""))[1])
             noise = self._noise(told) or (where > 3 and signs.is_noise(text[:where]))
             trace.begin(told.level, noise, self._warned(told))
             return True
@@ -139,7 +142,7 @@ class _Scan:
     def _message(self, trace: Trace, told: Entry) -> bool:
         """A further line of an exception's message, or an error that no traceback led to."""
         if told.text.startswith("E   "):  # pytest
-            told = told._replace(text=told.text[4:])
+            told = told._replace(text=told.text[4:].lstrip())
         text = told.text
         if "choice" in text and signs.is_discarded(text):
             self.verdict.retract(told.process, told.number - 4)
@@ -219,16 +222,23 @@ class _Scan:
         frames = tuple(trace.frames) if trace else ()
         if kind == "other" and _in_host_memory(frames):
             kind = "host_shared_memory"
-        stage = stage_of(frames, frozenset(trace.functions) if trace else frozenset(), self.progress.stage)
+        stage = stage_of(frames, frozenset(trace.functions) if trace else frozenset(), self.progress.stage, told.text[:_MESSAGE])
         made = Failure(kind, told.number, told.text[:_MESSAGE], told.process, stage, frames, before=tuple(self.before))
         describe(made)
         return made
 
     def _upgrade(self, trace: Trace, chain: Failure, told: Entry, kind: str) -> None:
-        """A later exception of the chain names the class that its first one did not."""
-        new = self._failure(trace, told, kind)
-        for name in ("kind", "line", "message", "stage", "frames", "kernel", "launch", "required", "limit", "before"):
+        """A later exception of the chain names the class that its first one did not.
+
+        The first one stays the first failing line, unless it is of a kind that programs raise and catch on their way.
+        """
+        new, first = self._failure(trace, told, kind), not _LOOKUP.match(chain.message)
+        if first:
+            new.message = f"{chain.message}\n{new.message}"
+        for name in ("kind", "message", "stage", "frames", "kernel", "launch", "required", "limit"):
             setattr(chain, name, getattr(new, name))
+        if not first:
+            chain.line, chain.before = new.line, new.before
         self._reconsider(trace, chain)
 
     def _reconsider(self, trace: Trace, failure: Failure) -> None:

@@ -19,6 +19,7 @@ _ECHO = re.compile("|".join((
     r"Call to \w+ method failed", r"Watchdog caught collective", r"^Aborted", r"^Process \w+(?:-\d+)?(?:_\w+)?:$",
     r"Exception ignored in", r"Broken ?[Pp]ipe", r"Connection reset", r"ConnectionResetError", r"BrokenPipeError", r"CancelledError",
     r"RuntimeError: Cancelled", r"^EOFError", r"ChildFailedError", r"Sending process \d+ closing signal", r"Backend worker is gone",
+    r"^Error: (?:Webserver|Shard|Backend\()\w*", r"Webserver Crashed", r"Shard \d+ failed to start", r"Shard complete standard error",
     r"Scheduler hit an exception", r"DetokenizerManager hit", r"TokenizerManager hit", r"Parent process exited",
 )))  # fmt: skip
 _DOOM = re.compile("|".join((
@@ -27,6 +28,7 @@ _DOOM = re.compile("|".join((
     r"WorkerProc (?:initialization failed|hit an exception|failed to start)", r"Received sigquit", r"Scheduler hit an exception",
     r"Rank \d+ scheduler", r"Background loop has errored", r"^Process \w+(?:-\d+)?(?:_\w+)?:$", r"^Aborted", r"ChildFailedError",
     r"^(?:\S+: line \d+: )?\s*\d*\s*Killed\b", r"Initialization failed\. ", r"died unexpectedly",
+    r"^Error: (?:Webserver|Shard|Backend\()", r"Webserver Crashed", r"Shard \d+ failed to start",
 )))  # fmt: skip
 _SHUTDOWN = re.compile("|".join((
     r"\[shutdown\] .{0,40}(?:triggered|start )", r"trigger received signal",
@@ -39,7 +41,8 @@ _START = re.compile("|".join((
 )))  # fmt: skip
 _HEALTH = re.compile("|".join((
     r'" 200 OK', r"Application startup complete", r"Avg prompt throughput", r"init engine \(profile", r"fired up and ready",
-    r"Uvicorn running on", r"Decode batch", r"Prefill batch", r'" 200$', r"Processed prompts: 100%",
+    r"Uvicorn running on", r"Decode batch", r"Prefill batch", r'" 200$',
+    r"router/src/server\.rs:\d+: Success", r"\| 200 \|", r"Processed prompts: 100%",
 )))  # fmt: skip
 _PROGRESS = re.compile("|".join((
     r"Graph capturing finished", r"Capture cuda graph end", r"GPU KV cache size:", r"Available KV cache memory: [\d.]+",
@@ -55,13 +58,14 @@ _WORDS = (
     "version", "server_args", "shutdown", "signal", "SIG", "^C", "KeyboardInterrupt", "racefully", "CANCELLED", "Stopp", "Shut", '" 200',
     "startup", "throughput", "init engine", "fired up", "Uvicorn", "batch", "Processed", "finished", "graph", "KV cache", "eight",
     "oad", "Supported_tasks", "aptur", "blocks", "concurrency", "rofil", "directory", "Initializing", "non-default", "Init ",
-    "encountered a fatal", "listening", "Warming", "server is", "[TM]", "TRT-LLM", "launcher: Args",
+    "encountered a fatal", "listening", "Warming", "server is", "[TM]", "TRT-LLM", "launcher: Args", "server.rs", "Method ", "lifecycle",
+    "max batch total", "Shard", "shard", "| 200 |", "slot ", "memory usage", "llama server",
 )  # fmt: skip
 _BAD_WORDS = (
     "rror", "xception", "failed", "Failed", "failure", "died", "dead", "Dead", "Killed", "Abort", "terminate", "what()", "fault", "fatal",
     "panicked", "Assert", "NCCL", "Xid", "resource", "Illegal", "Invalid", "CUDA", "Cuda", "ipe", "Connection", "ancelled", "sigquit",
     "Process", "ERROR", "See ", "Interrupt", "Exit", "OutOf", "Sending", "Background", "Task", "Watchdog", "Parent", "hit an", "Rank",
-    "gone", "choice", "Scheduler", "config",
+    "gone", "choice", "Scheduler", "config", "oom-kill",
 )  # fmt: skip
 
 

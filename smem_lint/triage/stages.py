@@ -20,7 +20,7 @@ _PROFILE = {
     "profile_max_num_token", "init_memory_pool", "initialize_cache", "initialize_from_config", "_initialize_cache",
     "profile_cudagraph_memory",
     "raise_if_cache_size_invalid", "_profile_available_bytes", "_allocate_kv_cache", "_allocate_gpu_memory", "profile_num_available_blocks",
-    "init_kv_cache", "warmup",
+    "init_kv_cache", "warmup", "Warmup", "allocate_pools",
 }  # fmt: skip
 _LOAD = {
     "load_model", "init_device", "load_weights", "_load_model", "init_torch_distributed", "initialize_model", "create_engine_config",
@@ -32,14 +32,16 @@ _REQUEST = {
     "run_busy_loop", "execute_model", "sample_tokens", "forward_batch_generation", "event_loop_normal", "event_loop_overlap", "run_batch",
     "_process_engine_step", "step_with_batch_queue", "generate", "create_completion", "create_chat_completion", "step",
     "_handle_client_request",
-    "_invoke_utility_method", "step_async", "run_engine_loop", "encode", "embed", "forward_thread_func", "forward_thread_func_",
+    "_invoke_utility_method", "step_async", "run_engine_loop", "encode", "embed", "forward_thread_func", "forward_thread_func_", "Prefill",
+    "Decode",
 }  # fmt: skip
-_BUSY = frozenset({"run_busy_loop", "execute_model", "run_batch"})
+_BUSY = frozenset({"run_busy_loop", "execute_model", "run_batch", "Prefill", "Decode"})
 _WORDS = (
     ("request", (
         "Application startup complete", r"init engine \(profile", "Avg prompt throughput", "fired up and ready", "Uvicorn running",
         "Supported_tasks", "Processed prompts", '" 200', "server is listening",
-        "EngineCore encountered a fatal error",
+        "EngineCore encountered a fatal error", r"router/src/server\.rs:\d+: (?:Connected|Success)",
+        r"Method (?:Prefill|Decode) encountered", r"^slot (?:launch_slot_|update_slots)",
     )),
     ("capture", (
         "Graph capturing finished", r"Capturing (?:CUDA|cuda|batches)", r"Capture (?:cuda|CUDA) graph begin", "Capturing the model",
@@ -48,13 +50,23 @@ _WORDS = (
     ("load", ("# GPU blocks:", "GPU KV cache size:", "Maximum concurrency for")),
     ("profile", (
         "Model loading took", "Loading model weights took", "Load weight end", "Memory profiling", "KV cache memory", "profile run",
-        r"Using cache directory:.{0,200}torch_compile", "Warming up model",
+        r"Using cache directory:.{0,200}torch_compile", "Warming up model", "Method Warmup encountered", "in memory usage profiling",
     )),
     ("load", (
         "API server version", r"Initializing a V\d", "non-default args", "Starting to load", "Load weight begin",
         r"Loading (?:model|weights|safetensors)", "server_args=", "Init torch distributed",
-        r"^(?:llama_model_load|load_tensors)", r"^\[TM\]\[", r"\[TRT-LLM\]", "text_generation_launcher: Args",
+        r"^(?:llama_model_load|load_tensors|main: loading model|srv +load_model)", r"^\[TM\]\[", r"\[TRT-LLM\]",
+        "text_generation_launcher: Args", "Starting shard", r"\bloading: \w", "starting llama server", r"^\[TensorRT-LLM\]\[INFO\]",
     )),
+)  # fmt: skip
+_SAID = (
+    ("profile", re.compile("|".join((
+        "No available memory for the cache blocks", r"KV cache is needed, which is larger", "tokens that can be stored in KV cache",
+        "Error in memory profiling", r"increase --mem-fraction-static", r"\bWarmup\(", "Unable to warmup model",
+        "exceeds available (?:Mamba|KV) cache blocks", "could not be created: KV cache",
+    )))),
+    ("capture", re.compile("|".join(("[Cc]apture cuda graph failed", "when warming up sampler")))),
+    ("load", re.compile(r"Free memory on device.{0,80}on startup")),
 )  # fmt: skip
 _MARKS = tuple((stage, re.compile("|".join(words))) for stage, words in _WORDS)
 _SERVER = re.compile(r"/(?:vllm|sglang|lmdeploy|tensorrt_llm|aphrodite|text_generation_server|tgi)/|/vllm-src/")
@@ -73,8 +85,11 @@ class Progress:
                 return
 
 
-def stage_of(frames: Sequence[Frame], functions: frozenset[str], progress: str) -> str:
-    """``load``, ``profile``, ``capture``, ``request``, or ``other`` where the log is not a server's."""
+def stage_of(frames: Sequence[Frame], functions: frozenset[str], progress: str, message: str = "") -> str:
+    """``load``, ``profile``, ``capture``, ``request``, or ``other`` where the log is not a server's.
+
+    Frames come first, then what only one stage of a server says, then how far the server had come.
+    """
     if functions & _CAPTURING and not functions & _MEASURING:  # also where the cache's set-up has called for it
         return "capture"
     if functions & _PROFILE:
@@ -83,6 +98,9 @@ def stage_of(frames: Sequence[Frame], functions: frozenset[str], progress: str) 
         return "capture"
     if functions & _LOAD and not functions & _BUSY:
         return "load"
+    told = next((stage for stage, pattern in _SAID if pattern.search(message)), "")
+    if told:
+        return told
     if functions & _REQUEST and (progress in ("request", "capture") or (not progress and functions & _BUSY)):
         return "request"
     if progress in ("request", "capture"):

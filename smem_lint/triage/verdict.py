@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from smem_lint.triage.report import Failure
 
+_NEAR = 100  # lines
+
 
 class Verdict:
     """Takes failures and signs of life and death in the order of the log.
@@ -20,6 +22,7 @@ class Verdict:
         self.caught: Failure | None = None
         self.confirmed = False
         self.weak: Failure | None = None
+        self.heading: Failure | None = None
         self.echo: Failure | None = None
         self.doomed = False
         self.stopping = False
@@ -55,6 +58,11 @@ class Verdict:
         self.confirmed = self.accepted is not None
         if not self.stopping and (self.weak is None or (self.weak.kind == "other" and failure.kind != "other")):
             self.weak = failure
+
+    def headed(self, process: str, text: str) -> None:
+        """A traceback begins after this line: an error line that is the same says what the traceback will say."""
+        if self.weak is not None and self.weak.process == process and self.weak.message[: len(text)] == text:
+            self.heading = self.weak
 
     def echoed(self, failure: Failure, doom: bool) -> None:
         if self.stopping:
@@ -94,8 +102,14 @@ class Verdict:
         self.doomed = self.stopping = False
 
     def end(self) -> Failure | None:
-        if self.accepted or self.pending or self.soft:
-            return self.accepted or self.pending or self.soft
+        found = self.accepted or self.pending or self.soft
+        if found:
+            return self.weak if self.weak and self._said_before(found, self.weak) else found
         if self.weak and (self.doomed or self.weak.kind != "other"):
             return self.weak
         return self.echo if self.echo and (self.doomed or self.echo.kind != "other") else None
+
+    def _said_before(self, found: Failure, weak: Failure) -> bool:
+        """Whether an error line told the same failure shortly before, and not as the heading of its traceback."""
+        same = found.kind == weak.kind != "other" and found.process == weak.process
+        return same and weak is not self.heading and 0 < found.line - weak.line < _NEAR
