@@ -46,12 +46,17 @@ _TAGGED = re.compile(
     rf"(?:\[(?P<tag>(?!\d{{4}}-|[\d:. ]*[:.][\d:. ]*\]|{_NAMED_LEVEL}\])[^\[\]]{{1,80}})\](?:<std(?:err|out)>)?:? |(?P<task>\d{{1,4}}): )"
     r"(?=Traceback|  |(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|OutOfResources): )"
 )
+_COLLECTED = re.compile(  # whatever else a collector puts before a line of vLLM's
+    r"(?=[^(]{0,100}\d\d:\d\d)[^(]{1,120}(?=\((?:EngineCore|APIServer|Worker|VllmWorker)[^()]{0,60}pid=\d+[^()]{0,40}\) )"
+)
+_GROUP = re.compile(r"(?: {2}){1,8}\| ")  # the margin of an exception group
 _SGLANG = re.compile(rf"\[(?:{_TIME}|\d\d:\d\d:\d\d)(?: (?:DP|TP|PP|EP)\d[^\]]*)?\](?: {_LEVEL}:?)? ?")
 _LOGGERS = (
     re.compile(rf"{_LEVEL} \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[(?P<source>[^\]\s]+)\]|(?P<source2>[\w.]+:\d+\])) ?"),  # vLLM
     _SGLANG,
     re.compile(r"(?P<glog>[IWEF])(?:\d{4}|\d{8}) \d\d:\d\d:\d\d\.\d+ +\d+ (?P<source>[\w./-]+:\d+)\](?: \[[^\]]*\])* ?"),  # torch
     re.compile(r"\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT-LLM\](?: \[RANK \d+\])? \[(?P<glog>[IWEFVD])\] ?"),  # TensorRT-LLM
+    re.compile(r"\[(?P<glog>[VIWEF]):onnxruntime:[^\],]*, (?P<source>[\w./-]+:\d+)[^\]]*\] "),
     re.compile(r"\d{1,4}\.\d\d\.\d{3}\.\d{3} (?P<glog>[IWED]) "),  # llama.cpp
     re.compile(rf"\[{_LEVEL}\]:? (?:\[(?P<source>[\w./-]+:\d+)(?::\w+)?\] )?"),  # DeepSpeed and others
     re.compile(rf"{_LEVEL}:(?P<source>[\w.]+):(?=\S) ?"),  # logging.basicConfig
@@ -59,7 +64,7 @@ _LOGGERS = (
     re.compile(rf"(?:{_TIME} )?\| {_LEVEL}\s+\| (?P<source>\S+) - "),  # loguru
     re.compile(rf"(?:{_TIME} )?(?:[\w.]{{1,60}} )?- (?:[\w.]{{1,60}} - )?{_LEVEL} - "),  # a common format
 )
-_GLOG = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
+_GLOG = {"V": "DEBUG", "D": "DEBUG", "I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
 _PAIRS = re.compile(r'time=(?:"[^"]{0,60}"|\S+) level=(?P<level>\w+) (?:source=\S+ )?msg=(?P<text>.*)')
 _KEYED = re.compile(r'\s*"[^"\\]{1,60}"\s*:\s*"')
 _QUOTE = re.compile(r"(?:> )+")
@@ -71,6 +76,10 @@ def entry(line: Line) -> Entry:
     text, process, level, source = line.text.rstrip(), "", line.level.upper(), ""
     for _ in range(4):
         first = text[:1]
+        margin = _GROUP.match(text) if text.startswith("  ") else None
+        if margin:
+            text = text[margin.end() :]
+            first = text[:1]
         if first == ">" and text.startswith("> "):
             text = _QUOTE.sub("", text, count=1)
         matched = _PROCESS.match(text) if first in _OPENING else None
@@ -81,7 +90,7 @@ def entry(line: Line) -> Entry:
         if matched:
             process, text = process or matched["tag"] or matched["task"], text[matched.end() :]
             continue
-        end = _wrapper(text)
+        end = _wrapper(text) or _collected(text)
         if not end:
             break
         text = text[end:]
@@ -106,6 +115,11 @@ def entry(line: Line) -> Entry:
 
 _OPENING = frozenset("([ ")
 _LOGGED = frozenset("[DIWECFT|-")
+
+
+def _collected(text: str) -> int:
+    found = _COLLECTED.match(text) if "pid=" in text[:200] else None
+    return found.end() if found else 0
 
 
 def _wrapper(text: str) -> int:

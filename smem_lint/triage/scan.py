@@ -26,6 +26,7 @@ _FATAL = re.compile("|".join((
     r"future: <Task .{0,400}exception=", r".{0,120}Out of memory: Killed", r"Error in function '", r"\[TensorRT-LLM\]\[ERROR\]",
     r"NVRM: Xid", r".{0,80}panicked at", r".{0,80}invoked oom-killer", r"\S{1,200}\.cu:\d+: CUDA error",
     r".{0,200}terminated with exception: ",
+    r"ggml_cuda\w*: .{1,40} failed$", r"!+ Exception during processing !+",
     r".{0,200}Assertion .{0,300}failed", r".{0,200}NCCL WARN .{0,80}(?:shared memory|/dev/shm|posix_fallocate|Cuda failure)",
     r".{0,80}out of resource: ", r"RuntimeError:", r"Exception: ", r"Floating point exception", r"Illegal instruction", r"=+ Invalid __",
     r"nvcc fatal", r".{0,160}cudaMalloc failed", r"Unexpected bus error encountered",
@@ -33,6 +34,7 @@ _FATAL = re.compile("|".join((
 )))  # fmt: skip
 _TROUBLE = re.compile(r"(?i)fail|error|exception|could ?n.t|could not|unable|cannot|can't|invalid|not found")
 _HOST_MEMORY = re.compile(r"multiprocessing[/\\](?:shared_memory|synchronize)\.py")
+_NATIVE = re.compile(r"\.(?:cc|cpp|cu|cuh|rs):\d")
 _LOOKUP = re.compile(r"(?:\w+\.)*(?:KeyError|AttributeError|ImportError|ModuleNotFoundError|StopIteration|IndexError|Empty)\b")
 _NAMES = r"(?=[\w.]+(?:Error|Exception|OutOfResources))"
 _LEADING = re.compile(rf"^(?:Exception|Error|ERROR|error|Failed|.{{0,60}}(?:exception|error|failed(?: with)?)): ?{_NAMES}")
@@ -195,7 +197,7 @@ class _Scan:
         if signs.is_echo(text):
             self._echo(told, text)
         elif told.level and not (signs.is_noise(text) or self._noise(told)):
-            self.verdict.doubt(self._failure(None, told, kinds.kind_of(text)))
+            self.verdict.doubt(self._failure(None, told, kinds.kind_of(text)), bool(_NATIVE.search(told.source)))
 
     def _sign(self, told: Entry, text: str) -> None:
         if signs.is_start(text):

@@ -20,6 +20,7 @@ _ECHO = re.compile("|".join((
     r"Exception ignored in", r"Broken ?[Pp]ipe", r"Connection reset", r"ConnectionResetError", r"BrokenPipeError", r"CancelledError",
     r"RuntimeError: Cancelled", r"^EOFError", r"ChildFailedError", r"Sending process \d+ closing signal", r"Backend worker is gone",
     r"^Error: (?:Webserver|Shard|Backend\()\w*", r"Webserver Crashed", r"Shard \d+ failed to start", r"Shard complete standard error",
+    r"unhandled errors in a TaskGroup", r"\bOOMKilled\b",
     r"Scheduler hit an exception", r"DetokenizerManager hit", r"TokenizerManager hit", r"Parent process exited",
 )))  # fmt: skip
 _DOOM = re.compile("|".join((
@@ -28,13 +29,13 @@ _DOOM = re.compile("|".join((
     r"WorkerProc (?:initialization failed|hit an exception|failed to start)", r"Received sigquit", r"Scheduler hit an exception",
     r"Rank \d+ scheduler", r"Background loop has errored", r"^Process \w+(?:-\d+)?(?:_\w+)?:$", r"^Aborted", r"ChildFailedError",
     r"^(?:\S+: line \d+: )?\s*\d*\s*Killed\b", r"Initialization failed\. ", r"died unexpectedly",
-    r"^Error: (?:Webserver|Shard|Backend\()", r"Webserver Crashed", r"Shard \d+ failed to start",
+    r"^Error: (?:Webserver|Shard|Backend\()", r"Webserver Crashed", r"Shard \d+ failed to start", r"\bOOMKilled\b",
 )))  # fmt: skip
 _SHUTDOWN = re.compile("|".join((
     r"\[shutdown\] .{0,40}(?:triggered|start )", r"trigger received signal",
     r"[Rr]eceived (?:signal )?(?:SIG(?:TERM|INT)|signal (?:2|15))", r"(?:SIGTERM|SIGINT) received", r"^\^C", r"KeyboardInterrupt",
     r"[Gg]racefully (?:stopping|shutting|exit)", r"CANCELLED (?:AT|DUE)", r"Stopping (?:container|server)\b", r"Shutdown requested",
-    r"Shutting down (?:server|the server|on request)", r"systemd\[1\]: Stopp",
+    r"Shutting down (?:server|the server|on request|FastAPI HTTP server)", r"^Stopping \S.{0,60}\.\.\.$",
 )))  # fmt: skip
 _START = re.compile("|".join((
     r"API server version", r"server_args=ServerArgs", r"vLLM server version",

@@ -32,10 +32,13 @@ _REQUEST = {
     "run_busy_loop", "execute_model", "sample_tokens", "forward_batch_generation", "event_loop_normal", "event_loop_overlap", "run_batch",
     "_process_engine_step", "step_with_batch_queue", "generate", "create_completion", "create_chat_completion", "step",
     "_handle_client_request",
-    "_invoke_utility_method", "step_async", "run_engine_loop", "encode", "embed", "forward_thread_func", "forward_thread_func_", "Prefill",
-    "Decode",
+    "_invoke_utility_method", "step_async", "run_engine_loop", "encode", "embed", "forward_thread_func", "forward_thread_func_",
 }  # fmt: skip
-_BUSY = frozenset({"run_busy_loop", "execute_model", "run_batch", "Prefill", "Decode"})
+_BUSY = frozenset({"run_busy_loop", "execute_model", "run_batch"})
+_SERVING = frozenset({
+    "event_loop_normal", "event_loop_overlap", "run_engine_loop", "engine_step", "step_async", "_process_engine_step",
+    "step_with_batch_queue", "create_completion", "create_chat_completion", "run_asgi", "Prefill", "Decode",
+})  # fmt: skip
 _WORDS = (
     ("request", (
         "Application startup complete", r"init engine \(profile", "Avg prompt throughput", "fired up and ready", "Uvicorn running",
@@ -96,6 +99,8 @@ def stage_of(frames: Sequence[Frame], functions: frozenset[str], progress: str, 
         return "profile"
     if functions & _CAPTURE:
         return "capture"
+    if functions & _SERVING:
+        return "request"
     if functions & _LOAD and not functions & _BUSY:
         return "load"
     told = next((stage for stage, pattern in _SAID if pattern.search(message)), "")

@@ -23,6 +23,7 @@ class Verdict:
         self.confirmed = False
         self.weak: Failure | None = None
         self.heading: Failure | None = None
+        self.native = False
         self.echo: Failure | None = None
         self.doomed = False
         self.stopping = False
@@ -53,15 +54,15 @@ class Verdict:
             if held is not None and held.process == process and held.line >= since and not held.frames:
                 setattr(self, name, None)
 
-    def doubt(self, failure: Failure) -> None:
-        """An error line without an exception: only what the log has nothing better to say."""
+    def doubt(self, failure: Failure, native: bool = False) -> None:
+        """An error line without an exception: only what the log has nothing better to say. ``native``: no Python wrote it."""
         self.confirmed = self.accepted is not None
         if not self.stopping and (self.weak is None or (self.weak.kind == "other" and failure.kind != "other")):
-            self.weak = failure
+            self.weak, self.native = failure, native
 
     def headed(self, process: str, text: str) -> None:
         """A traceback begins after this line: an error line that is the same says what the traceback will say."""
-        if self.weak is not None and self.weak.process == process and self.weak.message[: len(text)] == text:
+        if self.weak is not None and not self.native and self.weak.process == process and self.weak.message[: len(text)] == text:
             self.heading = self.weak
 
     def echoed(self, failure: Failure, doom: bool) -> None:
