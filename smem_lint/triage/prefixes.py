@@ -37,7 +37,7 @@ _STERN = re.compile(
     r"(?=[\w.-]{0,120}\d)[a-z0-9][a-z0-9.-]{0,120}-[a-z0-9]{1,10} [a-z0-9][a-z0-9-]{0,60} "
     rf"(?=[(\[]|  |{_NAMED_LEVEL}|Traceback|[\w.]+(?:Error|Exception|OutOfResources)\b|$)"
 )
-_COMPOSE = re.compile(r"[\w./-]{1,60}\s+\| ")
+_COMPOSE = re.compile(r"(?:\d+\|)?[\w./-]{1,60}\s+\| ")
 _SYSLOG = re.compile(rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|{_TIME}) [\w.-]+ [\w./@-]+(?:\[\d+\]|(?<=kernel)): ")
 _KERNEL = re.compile(r"\[ *\d{1,8}\.\d{6}\] ")  # dmesg
 _STAMP = re.compile(rf"\[?{_TIME}\]?:? (?: (?={_NAMED_LEVEL}\b))?(?=[(\[{{]|{_NAMED_LEVEL}|Traceback|  |\w)")
@@ -50,12 +50,13 @@ _COLLECTED = re.compile(  # whatever else a collector puts before a line of vLLM
     r"(?=[^(]{0,100}\d\d:\d\d)[^(]{1,120}(?=\((?:EngineCore|APIServer|Worker|VllmWorker)[^()]{0,60}pid=\d+[^()]{0,40}\) )"
 )
 _GROUP = re.compile(r"(?: {2}){1,8}\| ")  # the margin of an exception group
-_SGLANG = re.compile(rf"\[(?:{_TIME}|\d\d:\d\d:\d\d)(?: (?:DP|TP|PP|EP)\d[^\]]*)?\](?: {_LEVEL}:?)? ?")
+_SGLANG = re.compile(rf"\[(?:{_TIME}|\d\d:\d\d:\d\d)(?: (?:DP|TP|PP|EP)\d[^\]]*)?\](?: {_LEVEL}(?::\s{{0,8}})?)? ?")
 _LOGGERS = (
     re.compile(rf"{_LEVEL} \d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? (?:\[(?P<source>[^\]\s]+)\]|(?P<source2>[\w.]+:\d+\])) ?"),  # vLLM
     _SGLANG,
     re.compile(r"(?P<glog>[IWEF])(?:\d{4}|\d{8}) \d\d:\d\d:\d\d\.\d+ +\d+ (?P<source>[\w./-]+:\d+)\](?: \[[^\]]*\])* ?"),  # torch
     re.compile(r"\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[TRT-LLM\](?: \[RANK \d+\])? \[(?P<glog>[IWEFVD])\] ?"),  # TensorRT-LLM
+    re.compile(r"\[(?P<glog>[IWEF])\d{3,4} \d\d:\d\d:\d\d\.\d+ (?P<source>[\w./-]+:\d+)\] "),  # torch's C++
     re.compile(r"\[(?P<glog>[VIWEF]):onnxruntime:[^\],]*, (?P<source>[\w./-]+:\d+)[^\]]*\] "),
     re.compile(r"\d{1,4}\.\d\d\.\d{3}\.\d{3} (?P<glog>[IWED]) "),  # llama.cpp
     re.compile(rf"\[{_LEVEL}\]:? (?:\[(?P<source>[\w./-]+:\d+)(?::\w+)?\] )?"),  # DeepSpeed and others

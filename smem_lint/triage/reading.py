@@ -17,7 +17,10 @@ OVERLAP = 512
 _ANSI = re.compile(r"\x1b(?:\[[0-9;:?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-_])|\x1b|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _KEYED = re.compile(r'^\s*"([^"\\]{1,60})"\s*:\s*"')
 _LEVELS = ("level", "severity", "levelname", "log_level")
-_TEXTS = ("log", "message", "msg", "text", "MESSAGE", "error", "err", "exception", "exc_info", "stack", "stacktrace", "traceback", "detail")
+_TEXTS = (
+    "log", "message", "msg", "text", "MESSAGE", "error", "err", "exception", "exc_info", "stack", "stacktrace", "traceback", "detail",
+    "textPayload", "body", "line", "content", "@message",
+)  # fmt: skip
 
 
 class Line(NamedTuple):

@@ -26,6 +26,7 @@ _FATAL = re.compile("|".join((
     r"future: <Task .{0,400}exception=", r".{0,120}Out of memory: Killed", r"Error in function '", r"\[TensorRT-LLM\]\[ERROR\]",
     r"NVRM: Xid", r".{0,80}panicked at", r".{0,80}invoked oom-killer", r"\S{1,200}\.cu:\d+: CUDA error",
     r".{0,200}terminated with exception: ",
+    r".{0,40}Watchdog caught collective", r"\[Errno \d+\] error while attempting to bind",
     r"ggml_cuda\w*: .{1,40} failed$", r"!+ Exception during processing !+",
     r".{0,200}Assertion .{0,300}failed", r".{0,200}NCCL WARN .{0,80}(?:shared memory|/dev/shm|posix_fallocate|Cuda failure)",
     r".{0,80}out of resource: ", r"RuntimeError:", r"Exception: ", r"Floating point exception", r"Illegal instruction", r"=+ Invalid __",
@@ -140,6 +141,7 @@ class _Scan:
         elif chain.kind == "other" and kind != "other":
             self._upgrade(trace, chain, told, kind)
         trace.open, trace.more = chain, _MORE
+        trace.quotes(text)
 
     def _message(self, trace: Trace, told: Entry) -> bool:
         """A further line of an exception's message, or an error that no traceback led to."""

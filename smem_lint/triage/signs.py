@@ -16,7 +16,7 @@ _ECHO = re.compile("|".join((
     r"[Ww]orker proc\w* .{0,60}died", r"Worker \S+ died", r"Failed core proc", r"previous error during capture",
     r"^(?:\S+: line \d+: )?\s*\d*\s*Killed\b", r"^Killed$", r"Received sigquit", r"scheduler (?:\w+ )?died", r"Rank \d+ scheduler",
     r"(?:sub)?process(?:es)? (?:has |have )?(?:failed|died)", r"subprocess failed", r"Initialization failed\. (?:warmup|[Pp]lease)",
-    r"Call to \w+ method failed", r"Watchdog caught collective", r"^Aborted", r"^Process \w+(?:-\d+)?(?:_\w+)?:$",
+    r"Call to \w+ method failed", r"^Aborted", r"^Process \w+(?:-\d+)?(?:_\w+)?:$",
     r"Exception ignored in", r"Broken ?[Pp]ipe", r"Connection reset", r"ConnectionResetError", r"BrokenPipeError", r"CancelledError",
     r"RuntimeError: Cancelled", r"^EOFError", r"ChildFailedError", r"Sending process \d+ closing signal", r"Backend worker is gone",
     r"^Error: (?:Webserver|Shard|Backend\()\w*", r"Webserver Crashed", r"Shard \d+ failed to start", r"Shard complete standard error",

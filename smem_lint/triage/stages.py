@@ -69,7 +69,7 @@ _SAID = (
         "exceeds available (?:Mamba|KV) cache blocks", "could not be created: KV cache",
     )))),
     ("capture", re.compile("|".join(("[Cc]apture cuda graph failed", "when warming up sampler")))),
-    ("load", re.compile(r"Free memory on device.{0,80}on startup")),
+    ("load", re.compile(r"Free memory on device.{0,80}on startup|[Aa]ddress already in use")),
 )  # fmt: skip
 _MARKS = tuple((stage, re.compile("|".join(words))) for stage, words in _WORDS)
 _SERVER = re.compile(r"/(?:vllm|sglang|lmdeploy|tensorrt_llm|aphrodite|text_generation_server|tgi)/|/vllm-src/")

@@ -10,12 +10,13 @@ from smem_lint.triage.report import Failure, Frame
 
 TRACEBACK = "Traceback (most recent call last)"
 _FRAME = re.compile(r'\s*(?:\| )?\s*File "([^"]{1,500})", line (\d{1,9})(?:, in (.{1,200}))?')
-_EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?=:(?: |$)|$)")
+_EXCEPTION = re.compile(r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:\(\w+\))?(?=:(?: |$)|$)")
 _NAMED = re.compile(r"(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|OutOfResources|Interrupt|Failure|Exit)(?=:(?: |$)|$|\(')")
 _LOOSE = re.compile(r"(?:File )?([^\s:]?[^:\n]{0,300}\.py):(\d{1,9})(?:: in |, in )(.{1,200})$")  # pytest, IPython
 _CONTEXT = re.compile(r"\s+\d{1,9} ")
 _ARROW = re.compile(r"-{2,6}> \d{1,9} (.*)")
 _CHAIN = re.compile(r"The above exception was the direct cause|During handling of the above exception")
+_QUOTES = re.compile(r"RayTaskError\(\w+\): ray::|An exception occurred in a subprocess:$")
 _LAUNCH = re.compile(r"(?<![\w.])((?:\w+\.)*\w+)\[[^\]]")
 _TRITON = re.compile(r"[/\\]triton[/\\](?:runtime|compiler|backends|testing|_utils)")
 _INDUCTOR = re.compile(r"[/\\]torch[/\\]_(?:inductor|dynamo|functorch|ops|library)")
@@ -49,6 +50,15 @@ class Trace:
         self.inside, self.chained, self.code, self.level, self.open = True, False, False, level, None
         self.frames.clear()
         self.loose.clear()
+
+    def quotes(self, text: str) -> None:
+        """An exception whose message is another process's traceback: what that ends with belongs to the same chain."""
+        if _QUOTES.search(text[:400]):
+            self.chained = True
+            if "RayTaskError" in text:  # its frames follow at once
+                chain = self.chain
+                self.begin(self.level, self.noise, self.soft)
+                self.chain = chain
 
     def loosely(self, text: str) -> bool:
         """Take a frame, or its line of code, as pytest and IPython print them: without the words around them."""
