@@ -40,11 +40,11 @@ _STERN = re.compile(
 _COMPOSE = re.compile(r"(?:\d+\|)?[\w./-]{1,60}\s+\| ")
 _SYSLOG = re.compile(rf"(?:[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d|{_TIME}) [\w.-]+ [\w./@-]+(?:\[\d+\]|(?<=kernel)): ")
 _KERNEL = re.compile(r"\[ *\d{1,8}\.\d{6}\] ")  # dmesg
-_STAMP = re.compile(rf"\[?{_TIME}\]?:? (?: (?={_NAMED_LEVEL}\b))?(?=[(\[{{]|{_NAMED_LEVEL}|Traceback|  |\w)")
+_STAMP = re.compile(rf"\[?{_TIME}\]?:? (?: (?={_NAMED_LEVEL}\b))?(?=[^\s|-]|--|  )")
 _PIPED = re.compile(rf"{_TIME} \| (?!{_NAMED_LEVEL}\s+\|)")
 _TAGGED = re.compile(
-    rf"(?:\[(?P<tag>(?!\d{{4}}-|[\d:. ]*[:.][\d:. ]*\]|{_NAMED_LEVEL}\])[^\[\]]{{1,80}})\](?:<std(?:err|out)>)?:? |(?P<task>\d{{1,4}}): )"
-    r"(?=Traceback|  |(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|OutOfResources): )"
+    rf"(?:\[(?P<tag>(?!pod/|\d{{4}}-|[\d:. ]*[:.][\d:. ]*\]|{_NAMED_LEVEL}\])[^\[\]]{{1,80}})\](?:<std(?:err|out)>)?:?"
+    r"|(?P<task>\d{1,4}):) (?=Traceback|  |(?:[A-Za-z_]\w*\.)*\w*(?:Error|Exception|OutOfResources): )"
 )
 _COLLECTED = re.compile(  # whatever else a collector puts before a line of vLLM's
     r"(?=[^(]{0,100}\d\d:\d\d)[^(]{1,120}(?=\((?:EngineCore|APIServer|Worker|VllmWorker)[^()]{0,60}pid=\d+[^()]{0,40}\) )"
@@ -75,14 +75,12 @@ MILD = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "TRACE"})
 def entry(line: Line) -> Entry:
     """Take the prefixes off. What stays keeps its indentation."""
     text, process, level, source = line.text.rstrip(), "", line.level.upper(), ""
-    for _ in range(4):
+    for _ in range(5):
         first = text[:1]
-        margin = _GROUP.match(text) if text.startswith("  ") else None
+        margin = _QUOTE.match(text) if first == ">" else _GROUP.match(text) if first == " " else None
         if margin:
             text = text[margin.end() :]
-            first = text[:1]
-        if first == ">" and text.startswith("> "):
-            text = _QUOTE.sub("", text, count=1)
+            continue
         matched = _PROCESS.match(text) if first in _OPENING else None
         if matched:
             process, text = process or (matched["named"] or matched["rank"]), text[matched.end() :]
@@ -91,7 +89,7 @@ def entry(line: Line) -> Entry:
         if matched:
             process, text = process or matched["tag"] or matched["task"], text[matched.end() :]
             continue
-        end = _wrapper(text) or _collected(text)
+        end = _collected(text) or _wrapper(text)
         if not end:
             break
         text = text[end:]

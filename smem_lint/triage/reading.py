@@ -84,11 +84,15 @@ def _pieces(number: int, line: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def logical(stream: Source) -> Iterator[Line]:
-    """The logical lines of a log; never fails on what it holds."""
+    """The logical lines of a log, without an indentation that all have; never fails on what it holds."""
+    margin = OVERLAP
     for number, raw in physical(stream):
         text = raw.decode("utf8", "replace")
         if "\x1b" in text or not text.isprintable():
             text = _ANSI.sub("", text)
+        if margin and text and not text.isspace():
+            margin = min(margin, len(text) - len(text.lstrip(" ")))
+            text = text[margin:]
         if "\r" in text:
             for part in text.split("\r"):
                 if part or text in ("", "\r"):

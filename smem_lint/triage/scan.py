@@ -34,7 +34,8 @@ _FATAL = re.compile("|".join((
     r"Failed: Cuda error", r"[\w./-]{1,80}: error: ", r".{0,60}: command not found", r"docker: Error response",
 )))  # fmt: skip
 _TROUBLE = re.compile(r"(?i)fail|error|exception|could ?n.t|could not|unable|cannot|can't|invalid|not found")
-_HOST_MEMORY = re.compile(r"multiprocessing[/\\](?:shared_memory|synchronize)\.py")
+_HOST_MEMORY = re.compile(r"multiprocessing[/\\](?:shared_memory|synchronize)\.py|shared_offload_region\.py")
+_CLIENT = {"_preprocess_chat", "_preprocess_completion", "_preprocess_cmpl", "preprocess_chat", "_validate_input", "_parse_tool_calls"}
 _NATIVE = re.compile(r"\.(?:cc|cpp|cu|cuh|rs):\d")
 _LOOKUP = re.compile(r"(?:\w+\.)*(?:KeyError|AttributeError|ImportError|ModuleNotFoundError|StopIteration|IndexError|Empty)\b")
 _NAMES = r"(?=[\w.]+(?:Error|Exception|OutOfResources))"
@@ -87,13 +88,16 @@ class _Scan:
                 self._echo(told, text[:where])
             self.verdict.headed(told.process, self.last.get(told.process, ("", ""))[1])
             noise = self._noise(told) or (where > 3 and signs.is_noise(text[:where]))
-            trace.begin(told.level, noise, self._warned(told))
+            trace.begin(told.level, noise, self._warned(told), where if text[:where].isspace() else 0)
             return True
         if not trace.inside:
             if is_chain(text):
                 trace.chained, trace.open = trace.chain is not None or trace.noise, None
                 return True
             return False
+        if trace.indent and text[: trace.indent].isspace():
+            text = text[trace.indent :]
+            told = told._replace(text=text)
         if trace.frame(text):
             return True
         if told.level in MILD and told.level != trace.level:
@@ -132,7 +136,7 @@ class _Scan:
             self._echo(told, text, trace)
             return
         kind = kinds.kind_of(text)
-        if kind == "other" and kinds.is_input(text):
+        if kind == "other" and (kinds.is_input(text) or trace.functions & _CLIENT):
             return
         chain = trace.chain
         if chain is None:

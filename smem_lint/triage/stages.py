@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 from smem_lint.triage.report import Frame
 
-_CAPTURING = {"capture_model", "_capture_cudagraphs", "_capture_cudagraph", "init_device_graphs", "init_cuda_graphs"}
+_CAPTURING = {
+    "capture_model", "_capture_cudagraphs", "_capture_cudagraph", "init_device_graphs", "init_cuda_graphs",
+    "_run_cuda_graph_warmup", "_capture_generation_cuda_graphs",
+}  # fmt: skip
 _MEASURING = {"determine_available_memory", "determine_num_available_blocks", "profile_run", "profile_cudagraph_memory"}
 _CAPTURE = {
     "capture_model", "_capture_cudagraphs", "_capture_cudagraph", "init_cuda_graphs", "init_device_graphs", "capture_one_batch_size",
@@ -48,6 +51,7 @@ _WORDS = (
     )),
     ("capture", (
         "Graph capturing finished", r"Capturing (?:CUDA|cuda|batches)", r"Capture (?:cuda|CUDA) graph begin", "Capturing the model",
+        "Creating CUDA graph instances",
         "graph shapes",
     )),
     ("load", ("# GPU blocks:", "GPU KV cache size:", "Maximum concurrency for")),

@@ -35,6 +35,7 @@ class Trace:
     soft: bool = False
     chained: bool = False
     code: bool = False
+    indent: int = 0
     frames: deque[Frame] = field(default_factory=lambda: deque(maxlen=80))
     functions: set[str] = field(default_factory=set)
     loose: deque[Frame] = field(default_factory=lambda: deque(maxlen=80))
@@ -43,11 +44,11 @@ class Trace:
     open: Failure | None = None
     more: int = 0
 
-    def begin(self, level: str, noise: bool, soft: bool) -> None:
+    def begin(self, level: str, noise: bool, soft: bool, indent: int = 0) -> None:
         if not self.chained:
             self.chain, self.noise, self.soft = None, noise, soft
             self.functions = set()
-        self.inside, self.chained, self.code, self.level, self.open = True, False, False, level, None
+        self.inside, self.chained, self.code, self.level, self.open, self.indent = True, False, False, level, None, indent
         self.frames.clear()
         self.loose.clear()
 
