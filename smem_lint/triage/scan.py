@@ -158,7 +158,7 @@ class _Scan:
             return True
         if trace.open is not None:
             trace.more -= 1
-            if trace.more < 0 or told.level in MILD or is_exception(text, inside=False):
+            if trace.more < 0 or told.level not in ("", trace.level) or told.level in MILD or is_exception(text, inside=False):
                 trace.open = None
             elif not signs.is_echo(text):
                 kind = kinds.kind_of(text) if trace.open.kind == "other" else "other"
@@ -190,6 +190,7 @@ class _Scan:
         trace.take_loose()
         failure = self._failure(trace, told, kinds.kind_of(told.text))
         trace.chain, trace.open, trace.more, trace.soft = failure, failure, _MORE, self._warned(told)
+        trace.level = told.level
         self.verdict.offer(failure, trace.soft)
 
     def _plain(self, trace: Trace, told: Entry) -> None:
@@ -202,7 +203,7 @@ class _Scan:
             return
         if signs.is_echo(text):
             self._echo(told, text)
-        elif told.level and not (signs.is_noise(text) or self._noise(told)):
+        elif told.level and not (text[0].isspace() or signs.is_noise(text) or self._noise(told)):
             self.verdict.doubt(self._failure(None, told, kinds.kind_of(text)), bool(_NATIVE.search(told.source)))
 
     def _sign(self, told: Entry, text: str) -> None:
