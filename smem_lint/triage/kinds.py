@@ -16,7 +16,10 @@ _SHARED = (
     r"shared memory (?:size )?(?:required|requested|limit|per block)\b.{0,60}(?:exceed|insufficient|not enough)",
     r"(?:not enough|insufficient|out of) (?:dynamic )?shared memory (?:per block|on (?:this|the) (?:gpu|device)|to launch)",
     r"Failed to set (?:the allowed )?dynamic (?:shared memory|smem)",
-    r"MaxDynamicSharedMemorySize.{0,300}(?:invalid argument|invalid value|fail)", r"MAX_DYNAMIC_SHARED_SIZE_BYTES.{0,300}(?:invalid|fail)",
+    r"Failed to set.{0,40}MaxDynamicSharedMemorySize", r"\blocal memory \(\d+\) exceeds limit",
+    r"\d+ bytes of (?:dynamic )?(?:shared memory|smem)\b.{0,60}(?:only|limit|at most|available)",
+    r"shared memory size \d+ (?:exceeds|is larger)", r"MaxDynamicSharedMemorySize.{0,300}(?:invalid argument|invalid value|fail)",
+    r"MAX_DYNAMIC_SHARED_SIZE_BYTES.{0,300}(?:invalid|fail)",
 )  # fmt: skip
 _CAPTURE = (
     r"stream is capturing", r"cudaErrorStreamCapture", r"CUDA_ERROR_STREAM_CAPTURE", r"during (?:CUDA |cuda )?(?:graph|stream) captur",
@@ -24,13 +27,17 @@ _CAPTURE = (
     r"depend on a capturing blocking stream", r"captures?_underway", r"legacy stream depend on a capturing",
     r"(?:invalidated|unmatched|unjoined|isolated|implicit)\b.{0,20}\bcapture sequence", r"merge of two independent capture sequences",
     r"Cannot (?:copy between CPU and CUDA tensors|call CUDAGeneratorImpl|prepare for replay).{0,60}captur",
-    r"capture (?:was|has been) invalidated", r"not (?:allowed|permitted|supported) (?:while|during|when)\b.{0,20}captur",
+    r"capture (?:was|has been) invalidated",
+    r"in a capturing stream", r"outside graph capture encountered", r"graphs must be captured on", r"\bcapturing a CUDA graph\b",
+    r"not (?:allowed|permitted|supported) (?:while|during|when)\b.{0,20}captur",
 )  # fmt: skip
 _ILLEGAL = (
     r"illegal memory access", r"cudaErrorIllegalAddress", r"CUDA_ERROR_ILLEGAL_ADDRESS", r"misaligned address",
     r"cudaErrorMisalignedAddress", r"CUDA_ERROR_MISALIGNED_ADDRESS", r"unspecified launch failure", r"cudaErrorLaunchFailure",
     r"CUDA_ERROR_LAUNCH_FAILED", r"(?:an )?illegal instruction was encountered", r"cudaErrorIllegalInstruction",
     r"CUDA_ERROR_ILLEGAL_INSTRUCTION", r"invalid (?:program counter|address space)", r"hardware stack error",
+    r"cudaErrorHardwareStackError", r"cudaErrorInvalid(?:Pc|AddressSpace)", r"WARP_(?:ILLEGAL|MISALIGNED|OUT_OF_RANGE)_ADDRESS",
+    r"Memory access fault by GPU",
     r"Invalid __(?:global|shared|local)__ (?:read|write|atomic)", r"Warp (?:Illegal|Misaligned|Out-of-range) (?:Address|Instruction)",
     r"Xid \([^)]{0,40}\): (?:13|31)\b",
 )  # fmt: skip
@@ -44,6 +51,7 @@ _HOST_SHARED = (
     r"shared memory (?:segment|object)\b.{0,120}(?:No space|No such file|failed|not enough|Permission|File exists)",
     r"Error while (?:creating|attaching to) shared memory", r"Call to posix_fallocate failed",
     r"(?:No such file or directory|File exists|No space left on device).{0,12}'/?(?:psm_|sem\.|mp-|torch_|nccl-)",
+    r"(?:Permission denied|File exists|No such file or directory): '/(?:psm_|vllm_|sem\.|mp-|torch_|nccl-)[^/']*'",
     r"failed to (?:create|allocate|map) shared memory (?:buffer|region|object)?",
 )  # fmt: skip
 _DEVICE_MEMORY = (
@@ -59,6 +67,7 @@ _DEVICE_MEMORY = (
     r"max_total_num_tokens\b.{0,40}(?:<=? ?0|negative|too small)", r"num_gpu_blocks\b.{0,30}(?:must be|is 0|<=? 0)",
     r"does not have enough (?:GPU )?memory", r"exceeds available (?:Mamba|KV) cache blocks",
     r"INTERNAL ASSERT FAILED at .{0,100}CUDACachingAllocator", r"insufficient GPU memory", r"would exceed allowed memory",
+    r"RESOURCE_EXHAUSTED: Failed to allocate", r"hipErrorOutOfMemory", r"(?:cannot|could not|can't) allocate (?:the )?KV cache",
 )  # fmt: skip
 _DISPATCH = (
     r"no kernel image is available", r"cudaErrorNoKernelImageForDevice", r"CUDA_ERROR_NO_BINARY_FOR_GPU",
@@ -68,7 +77,9 @@ _DISPATCH = (
     r"UNSUPPORTED_PTX_VERSION", r"is not defined for option '(?:gpu-name|gpu-architecture|-arch)'",
     r"Unsupported (?:gpu|cuda) architecture", r"invalid value for --gpu-", r"ptxas (?:fatal|error)",
     r"LLVM ERROR: (?:Cannot select|Unsupported)", r"Unsupported rounding mode",
-    r"not supported (?:in|on|by|for) (?:this|the current|your|current) (?:architecture|arch|gpu|device|hardware|platform)",
+    r"not supported (?:in|on|by|for) (?:this|the current|your|current) (?:arch|gpu|device|hardware|platform)\b",
+    r"not supported (?:in|on|by) (?:this|the current|your|current) architecture", r"not supported on CUDA arch\b",
+    r"not supported on SM ?\d", r"requires? .{0,40}\b(?:A100|A800|H100|H800|H200|B200)\b", r"expects arch to be one of",
     r"(?:not supported|unsupported)\b.{0,60}\b(?:compute capability|sm_?\d{2,3}|(?:head|page|block)[_ ](?:size|dim\w*)|this GPU)",
     r"(?:not supported|unsupported)\b.{0,40}\b(?:GPU|CUDA|device|compute) architecture",
     r"(?:only|requires?|needs?|supported)\b.{0,60}\b(?:compute capabilit|(?:Ampere|Hopper|Blackwell|Turing|Ada)\b)",
@@ -101,7 +112,9 @@ _DISPATCH = (
     r"not compiled (?:for|with) (?:this|the|sm|SM|support)", r"fp8e\w+ not supported",
     r"(?:is|was) not (?:built|compiled) for (?:this|your|sm|SM)", r"CUBLAS_STATUS_(?:NOT_SUPPORTED|ARCH_MISMATCH)",
     r"CUDNN_STATUS_(?:NOT_SUPPORTED|ARCH_MISMATCH)", r"Could not run '[\w:]+' with arguments from the '(?:Quantized)?CUDA'",
-    r"Missing kernel for", r"unknown (?:kernel|tactic)", r"CUDA error: (?:operation|feature) not supported",
+    r"Missing (?:[\w.-]+ ){0,2}kernel\b", r"[Nn]o execution plans support", r"Unknown SF transformation", r"\bInvalid thread config",
+    r"[Nn]o (?:\w+ )?kernel (?:was )?found for", r"does not support weight_bits\b", r"unknown (?:kernel|tactic)",
+    r"CUDA error: (?:operation|feature) not supported",
 )  # fmt: skip
 _CLASSES = tuple(
     (name, re.compile("|".join(patterns), re.IGNORECASE))

@@ -17,6 +17,7 @@ from smem_lint.triage.verdict import Verdict
 
 _PROCESSES = 256
 _MESSAGE = 4000
+_STRAYS = 20  # lines of other writers within a traceback
 _MORE = 40  # lines that may go on with an exception's message
 _ECHOES = 8
 _SEEN_AFTER = 5_000  # lines after the first failure that are read for what repeats it
@@ -25,13 +26,13 @@ _FATAL = re.compile("|".join((
     r"Fatal Python error", r"Segmentation fault", r"Bus error", r"!+ Segfault", r"ptxas (?:fatal|error|\S+, line)", r"Triton Error",
     r"future: <Task .{0,400}exception=", r".{0,120}Out of memory: Killed", r"Error in function '", r"\[TensorRT-LLM\]\[ERROR\]",
     r"NVRM: Xid", r".{0,80}panicked at", r".{0,80}invoked oom-killer", r"\S{1,200}\.cu:\d+: CUDA error",
-    r".{0,200}terminated with exception: ",
-    r".{0,40}Watchdog caught collective", r"\[Errno \d+\] error while attempting to bind",
-    r"ggml_cuda\w*: .{1,40} failed$", r"!+ Exception during processing !+",
-    r".{0,200}Assertion .{0,300}failed", r".{0,200}NCCL WARN .{0,80}(?:shared memory|/dev/shm|posix_fallocate|Cuda failure)",
-    r".{0,80}out of resource: ", r"RuntimeError:", r"Exception: ", r"Floating point exception", r"Illegal instruction", r"=+ Invalid __",
-    r"nvcc fatal", r".{0,160}cudaMalloc failed", r"Unexpected bus error encountered",
-    r"Failed: Cuda error", r"[\w./-]{1,80}: error: ", r".{0,60}: command not found", r"docker: Error response",
+    r".{0,200}terminated with exception: ", r".{0,40}Watchdog caught collective", r"\[Errno \d+\] error while attempting to bind",
+    r"Memory access fault by GPU", r"Error .{1,100} at line \d+ in file \S+\.cu", r"ggml_cuda\w*: .{1,40} failed$",
+    r"!+ Exception during processing !+", r".{0,200}Assertion .{0,300}failed",
+    r".{0,200}NCCL WARN .{0,80}(?:shared memory|/dev/shm|posix_fallocate|Cuda failure)", r".{0,80}out of resource: ", r"RuntimeError:",
+    r"Exception: ", r"Floating point exception", r"Illegal instruction", r"=+ Invalid __", r"nvcc fatal", r".{0,160}cudaMalloc failed",
+    r"Unexpected bus error encountered", r"Failed: Cuda error", r"[\w./-]{1,80}: error: ", r".{0,60}: command not found",
+    r"docker: Error response",
 )))  # fmt: skip
 _TROUBLE = re.compile(r"(?i)fail|error|exception|could ?n.t|could not|unable|cannot|can't|invalid|not found")
 _HOST_MEMORY = re.compile(r"multiprocessing[/\\](?:shared_memory|synchronize)\.py|shared_offload_region\.py")
@@ -98,16 +99,24 @@ class _Scan:
         if trace.indent and text[: trace.indent].isspace():
             text = text[trace.indent :]
             told = told._replace(text=text)
-        if trace.frame(text):
-            return True
-        if told.level in MILD and told.level != trace.level:
+        if self._stray(trace, told):
             self._plain(trace, told)
+            return True
+        if trace.frame(text):
+            trace.levelled = trace.levelled or bool(told.level)
             return True
         trace.inside = False
         if not is_exception(text, inside=True):
             return False
         self._raised(trace, told)
         return True
+
+    def _stray(self, trace: Trace, told: Entry) -> bool:
+        """Whether a line between those of a traceback comes from another writer of the same process."""
+        if told.level in MILD and told.level != trace.level:
+            return True
+        trace.strays += trace.levelled and not told.level
+        return trace.levelled and not told.level and trace.strays <= _STRAYS
 
     def _noise(self, told: Entry) -> bool:
         """Whether the line before says that the error was caught."""

@@ -36,6 +36,8 @@ class Trace:
     chained: bool = False
     code: bool = False
     indent: int = 0
+    levelled: bool = False
+    strays: int = 0
     frames: deque[Frame] = field(default_factory=lambda: deque(maxlen=80))
     functions: set[str] = field(default_factory=set)
     loose: deque[Frame] = field(default_factory=lambda: deque(maxlen=80))
@@ -49,6 +51,7 @@ class Trace:
             self.chain, self.noise, self.soft = None, noise, soft
             self.functions = set()
         self.inside, self.chained, self.code, self.level, self.open, self.indent = True, False, False, level, None, indent
+        self.levelled, self.strays = False, 0
         self.frames.clear()
         self.loose.clear()
 
@@ -62,7 +65,12 @@ class Trace:
                 self.chain = chain
 
     def loosely(self, text: str) -> bool:
-        """Take a frame, or its line of code, as pytest and IPython print them: without the words around them."""
+        """Take a frame, or its line of code, without the words around them: of pytest and IPython, or where a log was cut."""
+        cut = _FRAME.match(text) if "File " in text[:12] else None
+        if cut and cut[3]:
+            self.loose.append(Frame(cut[1], int(cut[2]), cut[3].strip()))
+            self.arrow = True
+            return True
         matched = _LOOSE.match(text) if ".py:" in text else None
         if matched:
             self.loose.append(Frame(matched[1].strip(), int(matched[2]), matched[3].partition("(")[0]))

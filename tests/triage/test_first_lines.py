@@ -64,3 +64,22 @@ def test_a_client_s_bad_input_is_no_failure():
     inner = '  File "/opt/vllm/entrypoints/openai/serving_engine.py", line 50, in _preprocess_chat\n    y\n'
     text = f"Traceback (most recent call last):\n{frames}{inner}ValueError: At most 0 image(s) may be provided in one prompt.\n"
     assert scan(io.BytesIO(text.encode())).kind == "none"
+
+
+def test_another_writer_s_line_within_a_traceback_does_not_end_it():
+    level = "(EngineCore pid=3) ERROR 08-14 07:51:19 [core.py:1330] "
+    lines = [
+        level + "Traceback (most recent call last):",
+        level + '  File "/opt/vllm/v1/worker/gpu_worker.py", line 488, in determine_available_memory',
+        "(EngineCore pid=3) Process EngineCore:",
+        level + '  File "/opt/vllm/_custom_ops.py", line 800, in gemm',
+        level + "RuntimeError: cutlass_gemm_caller, x.cuh:62, Error Internal",
+    ]
+    failure = scan(io.BytesIO("\n".join(lines).encode())).failure
+    assert (failure.line, failure.kind, failure.stage, len(failure.frames)) == (5, "kernel_dispatch", "profile", 2)
+
+
+def test_frames_of_a_traceback_whose_head_was_cut_off_tell_the_stage():
+    text = '  File "/opt/vllm/v1/worker/gpu_model_runner.py", line 9, in profile_run\n    f()\nRuntimeError: CUDA error: out of memory\n'
+    failure = scan(io.BytesIO(text.encode())).failure
+    assert (failure.line, failure.stage, failure.frames[-1].function) == (3, "profile", "profile_run")
