@@ -221,7 +221,7 @@ class _Scan:
         elif signs.is_shutdown(text):
             self.verdict.stopped()
         elif signs.is_health(text):
-            self.verdict.healthy()
+            self.verdict.healthy(signs.is_up(text))
         elif signs.is_progress(text):
             self.verdict.came_further(told.process)
         self.progress.see(text)

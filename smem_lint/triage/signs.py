@@ -38,13 +38,14 @@ _SHUTDOWN = re.compile("|".join((
     r"Shutting down (?:server|the server|on request|FastAPI HTTP server)", r"^Stopping \S.{0,60}\.\.\.$",
 )))  # fmt: skip
 _START = re.compile("|".join((
-    r"API server version", r"server_args=ServerArgs", r"vLLM server version",
+    r"API server version", r"server_args=ServerArgs", r"vLLM server version", r"█ +version \d",
 )))  # fmt: skip
 _HEALTH = re.compile("|".join((
     r'" 200 OK', r"Application startup complete", r"Avg prompt throughput", r"init engine \(profile", r"fired up and ready",
     r"Uvicorn running on", r"Decode batch", r"Prefill batch", r'" 200$',
     r"router/src/server\.rs:\d+: Success", r"\| 200 \|", r"Processed prompts: 100%",
 )))  # fmt: skip
+_UP = re.compile(r"Application startup complete|init engine \(profile|fired up and ready")
 _PROGRESS = re.compile("|".join((
     r"Graph capturing finished", r"Capture cuda graph end", r"GPU KV cache size:", r"Available KV cache memory: [\d.]+",
     r"Model loading took", r"Load weight end", r"Loading weights took",
@@ -106,6 +107,11 @@ def is_start(text: str) -> bool:
 def is_health(text: str) -> bool:
     """Whether a line shows the server at work, after which an unnamed error can't have been the end of it."""
     return bool(_HEALTH.search(text[:400]))
+
+
+def is_up(text: str) -> bool:
+    """Whether a line says that a server has started as a whole."""
+    return bool(_UP.search(text[:400]))
 
 
 def is_progress(text: str) -> bool:

@@ -23,7 +23,7 @@ class Verdict:
         self.confirmed = False
         self.weak: Failure | None = None
         self.heading: Failure | None = None
-        self.native = False
+        self.native = self.settled = False
         self.echo: Failure | None = None
         self.doomed = False
         self.stopping = False
@@ -74,10 +74,13 @@ class Verdict:
             self.doomed = True
             self.accepted = self.accepted or self.pending or self.caught
 
-    def healthy(self) -> None:
+    def healthy(self, up: bool = False) -> None:
+        """``up``: the server has come up, so that what failed while it started had been caught."""
         if self.doomed:
             return
-        if self.accepted and not self.accepted.frames and not self.confirmed:
+        if self.accepted and up and not self.settled and self.accepted.stage in ("load", "profile", "capture"):
+            self.caught, self.accepted, self.confirmed = self.accepted, None, False
+        elif self.accepted and not self.accepted.frames and not self.confirmed:
             # A line that nothing followed, neither a stack nor another error, and the server works: it had been caught.
             self.caught, self.accepted = self.accepted, None
         if not self.confirmed:
@@ -99,6 +102,7 @@ class Verdict:
         """A server's first line: the second one in a log tells that the run before has ended."""
         if self.runs and self.pending and not self.stopping:
             self.accepted = self.accepted or self.pending
+        self.settled = self.settled or bool(self.runs and self.accepted)
         self.runs += 1
         self.doomed = self.stopping = False
 
