@@ -122,6 +122,72 @@ other|KeyError: 'compute_capability'
 other|ValueError: Guided decoding backend xgrammar does not support the regex
 other|RuntimeError: Cannot find a working triton installation.
 other|AssertionError: head_dim must be divisible by 8
+kernel_dispatch|ValueError: No valid attention backend found for cuda with head_size: 80, dtype: torch.bfloat16, kv_cache_dtype: fp8
+kernel_dispatch|RuntimeError: Unsupported hardware: TRT-LLM allreduce needs SM90 or SM100
+kernel_dispatch|NotImplementedError: FlashMLA Sparse is only supported on SM90a and SM100f devices.
+kernel_dispatch|ValueError: Cutlass MoE is not supported on this platform.
+kernel_dispatch|RuntimeError: NVFP4 quantization was selected, dynamic quantization is not supported on compute capability 8.9
+kernel_dispatch|AssertionError: FlashInfer MXFP4 MoE requires device capability 100, got 120
+kernel_dispatch|RuntimeError: CUTLASS grouped GEMM failed with status Error Internal
+kernel_dispatch|RuntimeError: mxfp4 kernels are not available for sm_120
+kernel_dispatch|RuntimeError: Triton Error [CUDA]: no kernel image is available for execution on the device
+kernel_dispatch|ptxas fatal   : Value 'sm_103a' is not defined for option 'gpu-name'
+kernel_dispatch|RuntimeError: Unsupported head_dim: 576
+kernel_dispatch|ImportError: FlashAttention-3 kernels were not built for this GPU
+kernel_dispatch|RuntimeError: Torch not compiled with CUDA arch sm_61
+kernel_dispatch|torch.cuda.DeferredCudaCallError: CUDA call failed lazily at initialization with error: device kernel image is invalid
+kernel_dispatch|CUDA error 209 at /src/x.cu:12: no kernel image is available for execution on the device
+kernel_dispatch|error: cannot find a suitable kernel for m=1 n=128 k=64
+kernel_dispatch|RuntimeError: No suitable MMA instruction found for sm_75 fp8 operands
+kernel_dispatch|AttributeError: module 'flash_attn_3' has no kernel for sm_120
+kernel_dispatch|ValueError: head_dim 512 is not supported by FLASH_ATTN
+kernel_dispatch|RuntimeError: FlashInfer: unsupported head dim 96 for TRTLLM attention
+kernel_dispatch|RuntimeError: fmha_v2 kernel does not support head size 512 on sm120
+kernel_dispatch|NotImplementedError: Unsupported SM version: 121
+device_memory|cuMemCreate failed: CUDA_ERROR_OUT_OF_MEMORY
+device_memory|RuntimeError: Not enough memory. Please try to increase --mem-fraction-static. mem_fraction_static=0.7
+device_memory|NCCL WARN Cuda failure 'out of memory'
+device_memory|RuntimeError: [TensorRT-LLM][ERROR] CUDA runtime error in cudaMalloc(ptr, n): out of memory
+device_memory|llama_kv_cache_init: failed to allocate buffer for kv cache
+device_memory|llama_init_from_model: failed to initialize the context: failed to allocate compute pp buffers
+device_memory|RuntimeError: token_to_kv_pool_allocator is exhausted: KV cache memory is not enough
+device_memory|cupy.cuda.memory.OutOfMemoryError: Out of memory allocating 2,147,483,648 bytes
+device_memory|RuntimeError: Prefill out of memory. Try to lower your batch size.
+device_memory|RuntimeError: Decode out of memory. Try to lower your batch size.
+stream_capture|RuntimeError: CUDA error: capturing stream has unjoined work
+stream_capture|RuntimeError: Cannot prepare for replay during capturing stage.
+stream_capture|CUDA failure 900: operation not permitted when stream is capturing
+stream_capture|Cuda Runtime (operation failed due to a previous error during capture)
+illegal_access|RuntimeError: CUDA driver error: an illegal memory access was encountered
+illegal_access|NVRM: Xid (PCI:0000:01:00): 13, pid=1, Graphics SM Warp Exception on (GPC 0, TPC 0, SM 0): Out Of Range Address
+illegal_access|cudaErrorIllegalAddress: an illegal memory access was encountered
+illegal_access|CUDA error 700 at x.cu:9: an illegal memory access was encountered
+illegal_access|hipErrorIllegalAddress
+host_shared_memory|ERROR: Unexpected bus error encountered in worker. This might be caused by insufficient shared memory (shm).
+host_shared_memory|OSError: [Errno 12] Cannot allocate memory: '/dev/shm/sem.mp-1a2b'
+host_shared_memory|torch_shm_manager at "/x/torch/bin/torch_shm_manager": could not generate a random directory for manager socket
+host_shared_memory|FileNotFoundError: [Errno 2] No such file or directory: '/psm_9d8c7b6a'
+shared_memory|ptxas error   : Entry function 'main_kernel' uses too much shared data (0x1c000 bytes, 0x18c00 max)
+shared_memory|ValueError: requested shared memory (135168) exceeds device limit (101376)
+shared_memory|RuntimeError: CUDA error: invalid argument (cudaFuncSetAttribute cudaFuncAttributeMaxDynamicSharedMemorySize)
+other|NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.
+other|RuntimeError: CUDA error: unknown error
+other|RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)
+other|RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED
+other|RuntimeError: Socket Timeout
+other|ValueError: Unrecognized configuration class
+other|RuntimeError: Failed to load the tokenizer
+other|ImportError: libcuda.so.1: cannot open shared object file: No such file or directory
+other|RuntimeError: shape mismatch: value tensor of shape [2048] cannot be broadcast to indexing result of shape [1024]
+other|huggingface_hub.errors.GatedRepoError: 401 Client Error. Access to model is restricted
+other|TypeError: forward() got an unexpected keyword argument 'kv_cache'
+other|RuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!
+other|AssertionError: Torch not compiled with CUDA enabled
+other|RuntimeError: The size of tensor a (4096) must match the size of tensor b (5120) at non-singleton dimension 1
+other|ValueError: Cannot use chat template: tokenizer does not support it
+other|OSError: /models/x does not appear to have a file named config.json
+other|RuntimeError: probability tensor contains either `inf`, `nan` or element < 0
+other|ValueError: `rope_scaling` must be a dictionary with two fields
 """
 
 
