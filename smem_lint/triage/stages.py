@@ -28,7 +28,7 @@ _PROFILE = {
 _LOAD = {
     "load_model", "init_device", "load_weights", "_load_model", "init_torch_distributed", "initialize_model", "create_engine_config",
     "init_worker_distributed_environment", "inspect_model_cls", "create_model_config", "process_weights_after_loading",
-    "_run_in_subprocess",
+    "_run_in_subprocess", "init_app_state", "build_app", "setup_server",
     "resolve_model_cls", "get_attn_backend",
 }  # fmt: skip
 _REQUEST = {
