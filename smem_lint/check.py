@@ -81,6 +81,10 @@ class Judged:
         return self.neighbours.get(tuple(sorted(options.items())))
 
 
+NEIGHBOURS = frozenset({"next_stage_bytes", "cliff", "smaller_bytes", "smaller_blocks"})
+"""Facts that rest on estimates of other ``num_stages``."""
+
+
 def origins_of(rules: Iterable[Rule]) -> frozenset[str]:
     """The origins of the configs that the rules judge: what no rule asks for need not be estimated."""
     scopes = {rule.scope for rule in rules}
@@ -90,17 +94,18 @@ def origins_of(rules: Iterable[Rule]) -> frozenset[str]:
 
 
 def judge(
-    configs: Iterable[Config], device: Device, engine: Engine, near_limit: int = 4096, origins: Container[str] = _ORIGINS
-) -> list[Judged]:
+    configs: Iterable[Config], device: Device, engine: Engine, near_limit: int = 4096, origins: Container[str] = _ORIGINS,
+    *, neighbours_of_all: bool = False,
+) -> list[Judged]:  # fmt: skip
     """Estimate every resolved config for ``device``, then the neighbours (other ``num_stages``) that its findings will name.
 
-    Configs of other than the ``origins`` are left out.
+    Configs of other than the ``origins`` are left out. ``neighbours_of_all``: those of configs far from any limit, too.
     """
     judged = estimated(configs, device, engine, origins)
     _ask_again(judged, engine)
     wanted: list[tuple[Judged, dict[str, Any], Specialization]] = []
     for one in judged:
-        for options in _neighbours(one, near_limit):
+        for options in _neighbours(one, near_limit, neighbours_of_all):
             assert one.specialization is not None
             wanted.append((one, options, replace(one.specialization, **options)))
     known = {_key(one.specialization): one.estimate for one in judged if one.specialization and one.estimate and one.estimate.exact}
@@ -152,7 +157,7 @@ def _key(one: Specialization) -> str:
     return repr(one)
 
 
-def _neighbours(one: Judged, near_limit: int) -> Iterator[dict[str, Any]]:
+def _neighbours(one: Judged, near_limit: int, of_all: bool) -> Iterator[dict[str, Any]]:
     if not one.answered or one.specialization is None or one.config.origin != "launch" or one.only_overruled:
         return
     stages = one.specialization.num_stages
@@ -162,9 +167,9 @@ def _neighbours(one: Judged, near_limit: int) -> Iterator[dict[str, Any]]:
         for fewer in range(stages - 1, 0, -1):
             yield {"num_stages": fewer}
         return
-    if 2 * one.bytes > one.device.optin or one.device.optin - one.bytes < near_limit:
+    if of_all or 2 * one.bytes > one.device.optin or one.device.optin - one.bytes < near_limit:
         yield {"num_stages": stages + 1}
-    if one.device.blocks_by_shared_memory(one.bytes) == 1 and stages > 1:
+    if (of_all or one.device.blocks_by_shared_memory(one.bytes) == 1) and stages > 1:
         yield {"num_stages": stages - 1}
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from smem_lint.check import Judged, findings, hard_coded_findings, judge, origins_of
+from smem_lint.check import NEIGHBOURS, Judged, findings, hard_coded_findings, judge, origins_of
 from smem_lint.cli.engines import engine_of, half_the_limit, the_limit
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.files import absolute, python_files, root_of
@@ -30,7 +30,7 @@ from smem_lint.host.configs import may_launch
 from smem_lint.host.guards import may_hold_limits
 from smem_lint.host.tuned import by_device
 from smem_lint.processes import in_processes
-from smem_lint.rules import Rule, RuleError, built_in, load_rules, selected
+from smem_lint.rules import Rule, RuleError, built_in, facts_of, load_rules, selected
 from smem_lint.source.comments import Suppression, suppressions
 from smem_lint.source.modules import Repository
 from smem_lint.source.reading import Unreadable
@@ -115,7 +115,8 @@ class Lint:
         found = Part()
         engine = self.engine or self._own_engine
         for device in self.devices:
-            judged = judge(self.configs(files, device, found.problems), device, engine, self.settings.near_limit, origins_of(self._asked))
+            configs, near = self.configs(files, device, found.problems), self.settings.near_limit
+            judged = judge(configs, device, engine, near, origins_of(self._asked), neighbours_of_all=self._wants_neighbours)
             found.kernels |= {(one.config.kernel_file, one.config.kernel) for one in judged}
             found.answered += sum(one.answered for one in judged)
             found.unanswered += sum(not one.answered for one in judged)
@@ -136,13 +137,23 @@ class Lint:
 
     @cached_property
     def _own_engine(self) -> Engine:
-        below = None if not self.screened else half_the_limit if any(map(_is_note, self._asked)) else the_limit
+        bounds_do = self.screened and not self._own_rules
+        below = None if not bounds_do else half_the_limit if any(map(_is_note, self._asked)) else the_limit
         return engine_of(self.settings, self.roots, use_cache=self.use_cache, screen=below, keep=self.keeps_sources)
 
     @property
     def _asked(self) -> list[Rule]:
         """The rules to apply: without those whose notes on single configs nobody will read."""
         return [rule for rule in self.rules if self.notes or not _is_note(rule)]
+
+    @property
+    def _own_rules(self) -> list[Rule]:
+        """The rules in force that a project brings along: what they ask of an estimate is theirs to say, so that it has to be exact."""
+        return [rule for rule in self._asked if rule not in built_in() and rule.scope not in ("suppression", "unresolved")]
+
+    @property
+    def _wants_neighbours(self) -> bool:
+        return any(NEIGHBOURS & facts_of(rule) for rule in self._own_rules)
 
     def name(self, path: Path) -> str:
         """A file as findings name it."""

@@ -38,6 +38,24 @@ def test_the_example_of_the_page(project, capsys):
     assert "## Example: one stage too many" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("output_format", ["concise", "full", "github"])
+def test_people_are_told_the_same(project, capsys, output_format):
+    """Bounds that would do for the built-in rules are no answer to a project's own."""
+    assert main(["check", "mla_decode.py", "--engine", "model", "--select", "OURS01", "--output-format", output_format]) == 1
+    told = capsys.readouterr().out
+    assert re.search("_mla_decode_split takes (63,488|51,200) of 101,376 bytes", told)
+
+
+def test_other_numbers_of_stages_are_known_of_every_launch(project, capsys):
+    """Far from the limit: ``explain dequant_gemm.py:64 --engine compiler BLOCK_M=16 num_warps=4 num_stages=4`` (and 5)."""
+    rule = RULE.replace("exact and bytes * 2 > limit and not overflows", "next_stage_bytes > bytes and bytes < limit / 2")
+    rule = re.sub(r'message = ".*"', 'message = "{bytes} then {next_stage_bytes}"', rule)
+    (project / "lint" / "half-the-limit.toml").write_text(rule)
+    shutil.copy(ROOT / "fixtures" / "kernels" / "dequant_gemm.py", project)
+    assert main(["check", "dequant_gemm.py", "--engine", "model", "--select", "OURS01", "--output-format", "concise"]) == 1
+    assert "dequant_gemm.py:64:5: OURS01 30720 then 40960" in capsys.readouterr().out
+
+
 def test_it_is_one_of_all_rules(project, capsys):
     assert {one[0] for one in found(capsys)[1]} >= {"OURS01", "SMEM001", "SMEM002"}
     path = project / "mla_decode.py"
