@@ -367,7 +367,8 @@ def _of_guard(rule: Rule, judged: Sequence[Judged]) -> Iterator[Finding]:
             assert guard is not None
             if rule.when(facts):
                 because = _because(wrong, judged)
-                yield replace(_finding(rule, one, facts, because), file=guard.file, line=guard.line, column=guard.column)
+                found = _finding(rule, one, facts, because)
+                yield replace(found, file=guard.file, line=guard.line, column=guard.column, elsewhere=True)
 
 
 def _where_some_fit(judged: Sequence[Judged]) -> list[Judged]:

@@ -47,7 +47,8 @@ class Finding:
     ``confidence`` is ``exact`` (the estimate is exact and nothing was assumed), ``bounded`` (the verdict rests on bounds) or
     ``assumed`` (types or shapes came from scenarios). ``file`` is relative to the path that was checked. ``estimate``,
     ``specialization`` and ``stages`` (estimates by ``num_stages``) are for pages and are no part of the JSON form, nor is ``fixable``
-    (``safe`` or ``unsafe`` where a fix has been proved to take it away).
+    (``safe`` or ``unsafe`` where a fix has been proved to take it away). ``elsewhere``: the config that it judges does not stand where the
+    finding does.
     """
 
     file: str
@@ -78,6 +79,7 @@ class Finding:
     specialization: Specialization | None = field(default=None, repr=False, compare=False)
     stages: Mapping[int, Estimate] = field(default_factory=dict, repr=False, compare=False)
     fixable: str = field(default="", compare=False)
+    elsewhere: bool = field(default=False, compare=False)
 
     @property
     def fails(self) -> bool:

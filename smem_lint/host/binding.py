@@ -14,15 +14,15 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from smem_lint.host.autotune import Autotune, heuristics_of, prunes_to_fit
-from smem_lint.host.config import Config, Guard, Missing, json_value, short_name
+from smem_lint.host.config import Config, Missing, json_value, short_name
 from smem_lint.host.contiguous import Contiguous
+from smem_lint.host.early_pruning import kept_configs
 from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.expressions import item
-from smem_lint.host.guards import byte_guard
 from smem_lint.host.kernel_facts import KernelFacts, facts_of
 from smem_lint.host.kernel_needs import needed
 from smem_lint.host.kernel_roles import TESTED, TILE, TURNS, names_asked, roles
-from smem_lint.host.limits import Abandoned, Raised, TooMuch, Undecided
+from smem_lint.host.limits import Abandoned, Raised, Undecided
 from smem_lint.host.outcomes import more_sizes
 from smem_lint.host.outside import bits
 from smem_lint.host.profile import Profile
@@ -88,48 +88,6 @@ def configs_of_launch(run: Evaluation, launch: Launch, profile: Profile, autotun
     if kept is None:
         return made
     return [replace(config, pruned=not any(entry is one for one in kept), guard=guard) for config, entry in zip(made, entries, strict=True)]
-
-
-def kept_configs(run: Evaluation, launch: Launch, facts: KernelFacts, autotune: Autotune) -> tuple[list[Any] | None, Guard | None]:
-    """The entries that the kernel's own early pruning keeps for this launch; None where there is none, or it is not known.
-
-    With it the test of bytes that it holds, which is not ``alone`` where sizes were only supposed; None where it has none.
-    Triton 3.8.0, ``runtime/autotuner.py``: the function gets the list, the positional arguments by name, and the rest.
-    """
-    if autotune.prune is None or not autotune.configs:
-        return None, None
-    run.path.frozen += 1
-    supposed = _suppose_large(run, (*launch.args, *launch.kwargs.values()))
-    try:
-        table = run.definite(run.expr(autotune.prune, autotune.kernel.scope))
-        function = table.get("early_config_prune") if isinstance(table, dict) else None
-        if function is None:
-            return None, None
-        named = {name: run.path.settle(value) for name, value in zip(facts.names, launch.args, strict=False)}
-        rest = {name: run.path.settle(value) for name, value in launch.kwargs.items()}
-        kept = run.definite(run.call(function, (list(autotune.configs), named), rest, None, autotune.kernel.scope))
-    except (Undecided, Raised, TooMuch):
-        return None, None
-    finally:
-        run.path.frozen -= 1
-        for text in supposed:
-            del run.path.values[text]
-    if not isinstance(kept, list) or not kept:
-        return None, None
-    guard = byte_guard(function.module, function.node) if isinstance(function, Function) else None
-    return kept, replace(guard, alone=False) if guard is not None and supposed else guard
-
-
-def _suppose_large(run: Evaluation, values: tuple[Any, ...]) -> list[str]:
-    """Give sizes that are still open the largest value that the path allows, for pruning by size to keep what it may keep."""
-    texts: list[str] = []
-    for value in values:
-        for base in value.bases() if isinstance(value, Symbol) else ():
-            if base.low is not None and isinstance(run.path.value(base), Symbol):
-                _, high = run.path.bounds.get(base.text, (None, None))
-                run.path.values[base.text] = high if high is not None else _SIZES[0]
-                texts.append(base.text)
-    return texts
 
 
 def _bind(run: Evaluation, launch: Launch, kernel: Kernel, facts: KernelFacts) -> Bound:

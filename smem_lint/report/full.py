@@ -58,11 +58,18 @@ def _others(group: Group, style: Style) -> Iterator[str]:
 
 
 def _launch(finding: Finding, options: Options) -> str:
-    """Where ``explain`` finds the launch: its file as it is named from here, and its line."""
+    """Where ``explain`` finds the config: the file as it is named from here with its line, or the kernel with the config's own values."""
     if finding.bytes is None or not finding.kernel or not finding.file.endswith(".py"):
         return ""
-    found = next((folder / finding.file for folder in options.folders if (folder / finding.file).is_file()), None)
-    return shlex.quote(f"{os.path.relpath(found)}:{finding.line}") if found is not None else ""
+    file = finding.kernel_file if finding.elsewhere else finding.file
+    found = next((folder / file for folder in options.folders if (folder / file).is_file()), None)
+    if found is None:
+        return ""
+    if not finding.elsewhere:
+        return shlex.quote(f"{os.path.relpath(found)}:{finding.line}")
+    given = {**finding.config.get("constexprs", {}), **finding.config.get("options", {})}
+    values = [shlex.quote(f"{name}={value}") for name, value in given.items() if _decides(name, value) and type(value) is int]
+    return " ".join([shlex.quote(f"{os.path.relpath(found)}::{finding.kernel}"), *values])
 
 
 def _subject(finding: Finding) -> tuple[object, ...]:

@@ -114,3 +114,37 @@ def test_what_a_guard_keeps_away_is_judged_by_no_other_rule(tmp_path: Path) -> N
 def test_a_condition_on_other_things_is_none_of_the_launchs(tmp_path: Path) -> None:
     body = "    BK, stages = 64, 5\n    other = 3\n    if other * 100_000 > limit:\n        other = 1\n"
     assert [(rule, size) for rule, _, size in told(linted(tmp_path, body))] == [("SMEM001", 131_072)]
+
+
+PRUNER = """
+def prune(configs, named_args, **kwargs):
+    limit = torch.cuda.get_device_properties(named_args["a"].device).shared_memory_per_block_optin
+    return [one for one in configs if {test}]
+
+tuned = triton.autotune(
+    [triton.Config({{"BK": 64}}, num_stages=4, num_warps=8), triton.Config({{"BK": 32}}, num_stages=2, num_warps=8)], key=["K"],
+    prune_configs_by={{"early_config_prune": prune}},
+)(matmul)
+
+def tune(a: torch.Tensor, b: torch.Tensor):
+    a, b = a.to(torch.bfloat16), b.to(torch.bfloat16)
+    c = torch.empty((128, 128), device=a.device, dtype=torch.bfloat16)
+    tuned[(1,)](a, b, c, a.shape[1], a.stride(0), b.stride(0), 128)
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ('256 * one.kwargs["BK"] * one.num_stages * 2 <= limit', [98_304]),
+        ('256 * one.kwargs["BK"] * (one.num_stages - 1) * 2 <= limit', []),
+        ('named_args["K"] * one.kwargs["BK"] * one.num_stages * 2 <= limit', []),
+        ('one.kwargs["BK"] * one.num_stages * 512 <= limit and named_args["K"] > 0', []),
+    ],
+    ids=["one stage too many", "right", "a size of the launch decides", "not alone"],
+)  # fmt: skip
+def test_a_pruning_function_for_sizes_of_run_time(tmp_path: Path, test: str, expected: list[int]) -> None:
+    """What it turns away is told where the sizes that nobody knows have no part in it."""
+    (tmp_path / "ops.py").write_text(KERNEL[: KERNEL.index("def launch")] + PRUNER.format(test=test))
+    report = check([tmp_path], target=["sm_120"], select=["SMEM005"], cache_dir=str(tmp_path / ".cache"), jobs=1)
+    assert [one.bytes for one in report.findings] == expected

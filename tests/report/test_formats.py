@@ -208,6 +208,10 @@ def test_the_next_step_is_told(tmp_path, monkeypatch):
     closing = "Found 1 problem in 6 configs of 1 kernel on sm_120. 1 can be fixed (--diff shows how, --fix does it)."
     assert text.splitlines()[-1] == rendered("concise", mended).splitlines()[-1] == closing
     assert "explain:" not in rendered("full", mended)
+    (tmp_path / "a b" / "ops" / "kernel.py").write_text("")
+    guard = Report([replace(OVERFLOW, line=9, elsewhere=True)])
+    text = rendered("full", guard, folders=(tmp_path / "a b",))
+    assert "  explain: smem-lint explain 'a b/ops/kernel.py::stage1' BLOCK_N=32 num_stages=2\n" in text
     assert "can be fixed" not in rendered("concise", Report([replace(OVERFLOW, fixable="")], statistics={"configs": 6, "kernels": 1}))
 
 
