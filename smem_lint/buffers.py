@@ -17,6 +17,9 @@ _SCRATCH = {
 
 _COPIES = ("ttg.async_copy_global_to_local", "ttng.async_tma_copy_global_to_local", "ttg.local_store")
 _DOTS = ("tt.dot", "tt.dot_scaled", "ttng.warp_group_dot", "ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled")
+_RECAST = (
+    "ttg.convert_layout", "tt.trans", "tt.reshape", "tt.fp_to_fp", "arith.truncf", "arith.extf", "arith.sitofp", "arith.uitofp", "tt.bitcast",
+)  # fmt: skip
 _TRACED = 200
 
 
@@ -36,11 +39,11 @@ def _reported(one: Allocated) -> Buffer:
 
 
 def _origin(op: Op) -> Op:
-    """The operation that a reader would name: the load behind a staged ring or an operand, else the operation itself."""
+    """The operation that a reader would name: the load behind a staged ring or an operand, else what works the operand out."""
     if op.name != "ttg.local_alloc":
         return op
     if op.operands:
-        return _load_behind(op.operands[0]) or op
+        return _load_behind(op.operands[0]) or _made(op.operands[0]) or op
     copies = (user for result in op.results for view in result.users for inner in view.results for user in inner.users)
     return next((user for user in copies if user.name in _COPIES), op)
 
@@ -61,7 +64,7 @@ def _read(op: Op) -> int | None:
 
 
 def _load_behind(value: Value) -> Op | None:
-    """The only load that a tile is computed from, through casts, scales and layout changes."""
+    """The only load that a tile is computed from, through casts, scales and layout changes; None for the result of other work."""
     found, pending, seen = None, [value], 0
     while pending and seen < _TRACED:
         op = pending.pop().op
@@ -72,9 +75,19 @@ def _load_behind(value: Value) -> Op | None:
             if found is not None and found is not op:
                 return None
             found = op
-        elif op.name not in ("tt.dot", "tt.reduce", "tt.scan", "scf.for", "scf.if", "scf.while", "tt.splat", "arith.constant"):
+        elif op.name in (*_DOTS, "tt.reduce", "tt.scan") or op.regions:
+            return None
+        elif op.name not in ("tt.splat", "arith.constant"):
             pending += op.operands
     return found
+
+
+def _made(value: Value) -> Op | None:
+    """The operation that works a tile out, before it is cast or laid out otherwise."""
+    op = value.op
+    while op is not None and op.name in _RECAST:
+        op = op.operands[0].op
+    return op
 
 
 def _kind(one: Allocated) -> tuple[str, str]:

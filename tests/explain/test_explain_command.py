@@ -193,3 +193,14 @@ def test_without_values_the_launch_that_takes_the_most_is_explained(run):
     assert code == 1 and "kv_cache: *fp8e4nv" in out and "One block asks for 102,400 B" in out
     code, out, _ = run(MLA, "kv_cache=*bf16")
     assert code == 0 and "One block asks for 63,488 B" in out
+
+
+def test_an_operand_that_is_worked_out_is_no_load(run):
+    """Of the backward pass: ``pT`` and ``dsT`` are made from dots and vectors that are loaded, and are named by their own lines."""
+    _, out, _ = run(f"{KERNELS / 'flash_attention_backward.py'}:99")
+    lines = out.splitlines()
+    told = [after.strip() for line, after in zip(lines, lines[1:], strict=False) if "operand 64×64 bf16 (from fp32)" in line]
+    assert told == [
+        "line 47: pT = tl.where(offs_m[None, :] >= offs_n[:, None], pT, 0.0), read at line 49",
+        "line 52: dsT = (pT * (dpT - di[None, :])).to(qT.dtype), read at line 53",
+    ]
