@@ -18,7 +18,8 @@ _SCRATCH = {
 _COPIES = ("ttg.async_copy_global_to_local", "ttng.async_tma_copy_global_to_local", "ttg.local_store")
 _DOTS = ("tt.dot", "tt.dot_scaled", "ttng.warp_group_dot", "ttng.tc_gen5_mma", "ttng.tc_gen5_mma_scaled")
 _RECAST = (
-    "ttg.convert_layout", "tt.trans", "tt.reshape", "tt.fp_to_fp", "arith.truncf", "arith.extf", "arith.sitofp", "arith.uitofp", "tt.bitcast",
+    "ttg.convert_layout", "tt.trans", "tt.reshape", "tt.bitcast", "tt.fp_to_fp", "arith.truncf", "arith.extf", "arith.sitofp",
+    "arith.uitofp",
 )  # fmt: skip
 _TRACED = 200
 

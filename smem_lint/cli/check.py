@@ -52,16 +52,19 @@ def _once(arguments: argparse.Namespace, paths: list[Path]) -> int:
     lint = Lint(settings, paths, use_cache=not arguments.no_cache, records=arguments.records)
     lint.notes = arguments.show_info or settings.output_format not in FOR_PEOPLE
     lint.proves = settings.output_format in COUNTING and not arguments.fix and not arguments.diff
-    lint.keeps_judged = arguments.fix or arguments.diff or bool(arguments.html)
+    lint.keeps_judged = False
     report = lint.report()
     if arguments.fix or arguments.diff:
         from smem_lint.cli.fixing import fix
 
-        code = int(fix(report, lint, arguments.diff, arguments.unsafe_fixes))
+        where = lint.only(report)
+        changed = where is not None and fix(where.report(), where, arguments.diff, arguments.unsafe_fixes)
         if arguments.diff:
-            return _told_problems(from_here(report, lint.roots)) or code
-        before, report = len(grouped(report.failing)), lint.again().report()
-        report.statistics["fixed"] = max(0, before - len(grouped(report.failing)))
+            return _told_problems(from_here(report, lint.roots)) or int(changed)
+        if changed:
+            before, lint = len(grouped(report.failing)), lint.again()
+            report = lint.report()
+            report.statistics["fixed"] = max(0, before - len(grouped(report.failing)))
     _write(report, arguments, settings.output_format, lint.roots)
     if arguments.html:
         from smem_lint.cli.paging import paged

@@ -16,8 +16,8 @@ from smem_lint.fixes.plans import Fix
 from smem_lint.fixes.text import Text, write_atomically
 
 
-def fix(report: Report, lint: Lint, diff: bool, unsafe: bool = False) -> int:
-    """Fix what the report names; with ``diff`` write nothing and print what would change. 1 where something changed or would.
+def fix(report: Report, lint: Lint, diff: bool, unsafe: bool = False) -> bool:
+    """Fix what the report names; with ``diff`` write nothing and print what would change. Whether something changed or would.
 
     What was done, and what could not be done and why, goes to standard error. Raises UsageError where a file cannot be written.
     """
@@ -34,7 +34,7 @@ def fix(report: Report, lint: Lint, diff: bool, unsafe: bool = False) -> int:
         if work.edits:
             changed += 1
             _show(path, work.text, work.result) if diff else _write(path, work.result)
-    return int(bool(changed))
+    return bool(changed)
 
 
 def _from_here(path: Path) -> str:

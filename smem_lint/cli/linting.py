@@ -62,7 +62,19 @@ class Lint:
 
     def again(self) -> Lint:
         """The same run over what the files now hold."""
-        return Lint(self.settings, self.paths, use_cache=self.use_cache, records=self.records)
+        other = Lint(self.settings, self.paths, use_cache=self.use_cache, records=self.records)
+        other.notes, other.keeps_judged = self.notes, self.keeps_judged
+        return other
+
+    def only(self, report: Report) -> Lint | None:
+        """The same run, which keeps what it judges, over the files alone in which a fix may be made; None where there is none."""
+        fixable = {one.file for one in report.findings if one.fix}
+        files = [path for path in self.files() if self.name(path) in fixable]
+        if not files:
+            return None
+        other = Lint(self.settings, files, use_cache=self.use_cache, records=self.records)
+        other.roots, other.repository, other.notes = self.roots, Repository(self.roots), self.notes
+        return other
 
     def over(self, edited: Mapping[Path, bytes], engine: Engine) -> Lint:
         """The same run over these files alone, with what they are to contain in place of what they hold."""

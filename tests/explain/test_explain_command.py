@@ -4,6 +4,7 @@ The numbers are Triton 3.8.0's for sm_120: 59,392 and 63,488 bytes with a bf16 c
 fp8 cache (``fixtures/truth/fixtures.jsonl``; ``smem-lint verify fixtures/truth/fixtures.jsonl --root fixtures/kernels --engine compiler``).
 """
 
+import itertools
 import json
 from pathlib import Path
 
@@ -199,7 +200,7 @@ def test_an_operand_that_is_worked_out_is_no_load(run):
     """Of the backward pass: ``pT`` and ``dsT`` are made from dots and vectors that are loaded, and are named by their own lines."""
     _, out, _ = run(f"{KERNELS / 'flash_attention_backward.py'}:99")
     lines = out.splitlines()
-    told = [after.strip() for line, after in zip(lines, lines[1:], strict=False) if "operand 64×64 bf16 (from fp32)" in line]
+    told = [after.strip() for line, after in itertools.pairwise(lines) if "operand 64×64 bf16 (from fp32)" in line]
     assert told == [
         "line 47: pT = tl.where(offs_m[None, :] >= offs_n[:, None], pT, 0.0), read at line 49",
         "line 52: dsT = (pT * (dpT - di[None, :])).to(qT.dtype), read at line 53",
