@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -19,6 +20,8 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }  # fmt: skip
+
+_FORMAT = re.compile(r"[<>^]?\d{0,2}[,_]?(\.\d)?[dfsx%]?")
 
 
 class ExpressionError(ValueError):
@@ -111,9 +114,13 @@ class Message(string.Formatter):
             parts = list(self.parse(template))
         except ValueError as error:
             raise ExpressionError(f"cannot read {template!r}: {error}") from error
-        for _, name, spec, _ in parts:
+        for _, name, spec, conversion in parts:
+            if conversion not in (None, "s", "r", "a"):
+                raise ExpressionError(f"{conversion!r} is no conversion in {template!r}")
             if name is not None and (not name.isidentifier() or "{" in (spec or "")):
                 raise ExpressionError(f"{name!r} is no fact in {template!r}")
+            if spec and not _FORMAT.fullmatch(spec):
+                raise ExpressionError(f"{spec!r} is no way to write a fact in {template!r}: {{bytes:,}} and {{bytes:>12}} are")
 
     def fill(self, facts: Mapping[str, Any]) -> str:
         return self.vformat(self.template, (), facts)
@@ -128,4 +135,7 @@ class Message(string.Formatter):
             return "unknown"
         if isinstance(value, (list, tuple)):
             return ", ".join(map(str, value))
-        return super().format_field(value, format_spec)
+        try:
+            return super().format_field(value, format_spec)
+        except ValueError as error:
+            raise ExpressionError(f"{value!r} cannot be written as {format_spec!r} in {self.template!r}") from error

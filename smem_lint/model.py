@@ -23,7 +23,7 @@ from smem_lint.specialization import Specialization
 from smem_lint.tile.frontend import build
 from smem_lint.tile.ir import Module
 from smem_lint.tile.unsupported import KernelError, Unsupported
-from smem_lint.tile.versions import exact_versions
+from smem_lint.tile.versions import exact_versions, triton_versions
 
 NAME = "model"
 MODELLED = exact_versions()
@@ -162,7 +162,11 @@ def version_of(text: str) -> tuple[int, int]:
     parts = text.split(".")
     if len(parts) < 2 or not (parts[0].isdigit() and parts[1].isdigit()):
         raise ValueError(f"{text!r} is no Triton version")
-    return int(parts[0]), int(parts[1])
+    version = int(parts[0]), int(parts[1])
+    first = triton_versions()[0].version
+    if version < first:
+        raise ValueError(f"Triton {text} is not known; {_spelled(first)} is the oldest that is")
+    return version
 
 
 def _spelled(version: tuple[int, int]) -> str:

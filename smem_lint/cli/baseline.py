@@ -21,10 +21,14 @@ VERSION = 1
 def run(arguments: argparse.Namespace) -> int:
     paths = existing(arguments.paths)
     settings = settings_of(arguments, paths)
-    report = Lint(settings, paths, use_cache=not arguments.no_cache).report(whole=True)
+    lint = Lint(settings, paths, use_cache=not arguments.no_cache)
+    lint.keeps_judged = False
+    report = lint.report(whole=True)
     write_output(to_text(report.findings), arguments.output)
     if arguments.output not in ("", "-"):
-        print(f"{arguments.output}: {count(len(report.findings), 'finding')}")
+        notes = len(report.findings) - len(report.failing)
+        told = f", {count(notes, 'note')} among them" if notes else ""
+        print(f"{arguments.output}: {count(len(report.findings), 'finding')}{told}")
     return 0
 
 

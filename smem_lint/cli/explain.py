@@ -59,7 +59,7 @@ def _explanations(
     found, bases = [], []
     for device in targets_of(settings):
         candidates = find_bases(repository, path, kernel, values, settings, device)
-        check_values(kernel, candidates[0].declared, values, sweeps)
+        check_values(kernel, candidates[0].declared, values, sweeps, candidates[0].constexprs)
         base = _answered(engine, candidates)
         bases.append(base)
         found.append(explain(engine, base.specialization, device, sweeps, base.assumed, base.origin))

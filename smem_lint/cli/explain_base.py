@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,14 @@ _MOST_BASES = 32
 @dataclass(frozen=True, slots=True)
 class Base:
     """``assumed`` says, in words, what neither the source nor the command line gave; ``declared`` the arguments' own types;
-    ``agreement`` how many of the values that were given the launch has itself."""
+    ``agreement`` how many of the values that were given the launch has itself, and ``constexprs`` its own values."""
 
     specialization: Specialization
     assumed: tuple[str, ...]
     declared: Mapping[str, str]
     origin: str = ""
     agreement: int = 0
+    constexprs: Mapping[str, Any] = field(default_factory=dict)
 
 
 def find_bases(
@@ -63,7 +64,8 @@ def find_bases(
 
 def _base(launched: Config, specialization: Specialization, values: Mapping[str, Any]) -> Base:
     told = tuple(launched.when), specialization.signature, _origin(launched)
-    return Base(changed(specialization, values), *told, agreement=-1 if launched.pruned else _agreement(launched, values))
+    agreement = -1 if launched.pruned else _agreement(launched, values)
+    return Base(changed(specialization, values), *told, agreement=agreement, constexprs=launched.constexprs)
 
 
 def _origin(launched: Config) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from smem_lint.cli.errors import UsageError
-from smem_lint.explain import OPTIONS, Sweep, is_type, merged
+from smem_lint.explain import OPTIONS, STAGES, Sweep, is_type, merged
 from smem_lint.source.comments import pairs
 from smem_lint.tile.dtypes import named
 
@@ -23,6 +23,8 @@ def parse_values(given: Sequence[str]) -> tuple[dict[str, Any], tuple[Sweep, ...
         names = tuple(name.strip() for name in left.split(","))
         if not separator or not all(name.isidentifier() for name in names):
             raise UsageError(f"{text}: expected NAME=VALUE")
+        if len(names) > 1 and STAGES in names:
+            raise UsageError(f"{text}: {STAGES} is set on its own, and crossed with what else has several values")
         parts = tuple(dict.fromkeys(_value(text, part) for part in right.split(",")))
         if len(parts) > _MOST_VALUES:
             raise UsageError(f"{names[0]}: {len(parts)} values are too many; {_MOST_VALUES} at most")
@@ -60,12 +62,20 @@ def _check_option(name: str, value: Any) -> None:
         raise UsageError(f"num_stages={value}: {_MOST_STAGES} at most")
 
 
-def check_values(kernel: str, declared: Mapping[str, str], values: Mapping[str, Any], sweeps: Sequence[Sweep]) -> None:
-    """Hold values against the kernel's arguments. Raises UsageError for types that are none, and numbers where a type is due."""
+def check_values(
+    kernel: str, declared: Mapping[str, str], values: Mapping[str, Any], sweeps: Sequence[Sweep], launched: Mapping[str, Any]
+) -> None:
+    """Hold values against the kernel's arguments, and names against the constexprs that are ``launched`` with numbers.
+
+    Raises UsageError for types that are none, numbers where a type is due, and names where a number or a truth value is.
+    """
     given = [(name, value) for name, value in values.items()]
     given += [(name, value) for sweep in sweeps for name in sweep.names for value in sweep.values]
     for name, value in given:
         kind = declared.get(name, "")
+        if kind == "constexpr" and isinstance(value, str) and isinstance(launched.get(name), (bool, int, float)):
+            due = "True or False" if isinstance(launched[name], bool) else "a number"
+            raise UsageError(f"{name}={value}: {kernel} is launched with {name}={launched[name]}; expected {due}")
         if kind in ("", "constexpr") or (value is None and not kind.startswith("*")):
             continue
         if isinstance(value, str) and not is_type(value):

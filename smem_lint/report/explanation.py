@@ -194,7 +194,9 @@ def _targets(found: Sequence[Explanation], style: Style) -> Iterator[str]:
 
 def _fitting(found: Explanation, style: Style) -> Iterator[str]:
     if not found.fitting:
-        yield f"None of these fits {found.device.target}: sweep a block size, e.g. BLOCK_N=64,32,16."
+        rows = [row for table in found.tables.values() for row in table]
+        known = "fits" if all(row.fits(found.device) is False for row in rows) else "is known to fit"
+        yield f"None of these {known} {found.device.target}: sweep a block size, e.g. BLOCK_N=64,32,16."
         return
     yield style.paint("What would fit", "bold") + " (the nearest first; a block size only where the launch may choose it)"
     for row in found.fitting:

@@ -71,6 +71,20 @@ def test_an_id_of_a_built_in_rule_is_refused(project, capsys):
     assert "half-the-limit.toml" in error and "SMEM001" in error and error.count("\n") == 1
 
 
+@pytest.mark.parametrize("template", ["{bytes:q}", "{bytes:>9999999999}", "{bytes!z}", "{bytes:{limit}}", "{bytes.real}"])
+def test_a_message_that_cannot_be_written_is_told_at_once(project, capsys, template):
+    (project / "lint" / "half-the-limit.toml").write_text(re.sub('message = ".*"', f'message = "{template}"', RULE))
+    assert main(["check", "mla_decode.py"]) == 2
+    error = capsys.readouterr().err
+    assert "half-the-limit.toml" in error and error.count("\n") == 1
+
+
+def test_a_number_as_text_is_told_where_it_comes_up(project, capsys):
+    (project / "lint" / "half-the-limit.toml").write_text(re.sub('message = ".*"', 'message = "{kernel:,}"', RULE))
+    assert main(["check", "mla_decode.py", "--engine", "model"]) == 2
+    assert "a rule cannot be applied: '_mla_decode_split' cannot be written as ','" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [
