@@ -51,7 +51,7 @@ class Passing:
         return max((*(self._given(op, value) for value in op.results), *self._read(op)), default=0)
 
     def _given(self, op: Op, value: Value) -> int:
-        if value in self.settled.coordinates or value in self.settled.products:
+        if not value.uses or value in self.settled.coordinates or value in self.settled.products:
             return 0
         if op.name in LOADS and staged(op, self.facts) and read_as_it_is(op):
             return 0  # the dot reads it from the buffer that it is staged in
