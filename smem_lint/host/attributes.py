@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from smem_lint.host import outside, paths_on_disk, platform
+from smem_lint.host import dtypes, outside, paths_on_disk, platform
 from smem_lint.host.limits import Raised
 from smem_lint.host.operators import either
 from smem_lint.host.paths_on_disk import FilePath
@@ -66,7 +66,7 @@ def attribute(run: Evaluation, value: Any, name: str, line: int) -> Any:
         found = value.cls.find(name)
         return _bind(run, found, value) if found is not UNKNOWN else UNKNOWN
     if isinstance(value, DType):
-        return outside.dtype_attribute(value, name)
+        return dtypes.dtype_attribute(value, name)
     if isinstance(value, TypeInfo) and name in ("min", "max", "bits", "eps"):
         return getattr(value, name)
     if isinstance(value, Kernel):

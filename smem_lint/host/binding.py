@@ -16,6 +16,7 @@ from typing import Any
 from smem_lint.host.autotune import Autotune, heuristics_of, prunes_to_fit
 from smem_lint.host.config import Config, Missing, json_value, short_name
 from smem_lint.host.contiguous import Contiguous
+from smem_lint.host.dtypes import bits
 from smem_lint.host.early_pruning import kept_configs
 from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.expressions import item
@@ -24,7 +25,6 @@ from smem_lint.host.kernel_needs import needed
 from smem_lint.host.kernel_roles import TESTED, TILE, TURNS, names_asked, roles
 from smem_lint.host.limits import Abandoned, Raised, Undecided
 from smem_lint.host.outcomes import more_sizes
-from smem_lint.host.outside import bits
 from smem_lint.host.profile import Profile
 from smem_lint.host.quantised import operand_type, scheme_of_flag
 from smem_lint.host.values import (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from smem_lint.host import builtin, outside, platform
+from smem_lint.host import builtin, dtypes, outside, platform, tensors
 from smem_lint.host.attributes import attribute, tensor_like
 from smem_lint.host.expressions import item
 from smem_lint.host.limits import Raised, TooMuch, Undecided
@@ -101,9 +101,9 @@ def _call_bound(run: Evaluation, bound: Bound, args: Sequence[Any], kwargs: Mapp
         known = platform.method(run.program.target, describe(receiver), name, args)
         if known is not UNKNOWN:
             return known
-        return outside.tensor_method(run, receiver, name, list(args), dict(kwargs), node)
+        return tensors.tensor_method(run, receiver, name, list(args), dict(kwargs), node)
     if isinstance(receiver, DType):
-        return outside.dtype_method(receiver, name)
+        return dtypes.dtype_method(receiver, name)
     if isinstance(receiver, Instance) and name == "save_for_backward":
         receiver.attributes["saved_tensors"] = tuple(args)
         return None
@@ -180,7 +180,7 @@ class _PutOff:
                 return item(self.run, shape, index, 0)
             except Raised:
                 return UNKNOWN
-        return outside.tensor_method(self.run, self.made, name, [index], {}, None)
+        return tensors.tensor_method(self.run, self.made, name, [index], {}, None)
 
 
 def _gives_tensor(node: ast.AST) -> bool:

@@ -7,7 +7,7 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from smem_lint.host import builtin, outside, platform
+from smem_lint.host import builtin, outside, platform, tensors
 from smem_lint.host.callers import Callers
 from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.limits import Abandoned, Limits, Raised, TooMuch, Undecided
@@ -39,7 +39,7 @@ _RECORDS = frozenset({"dataclasses.dataclass", "dataclass", "attrs.define", "att
 class Program:
     """The modules of a repository, evaluated for a target. Values of module-level names are kept; nothing is executed."""
 
-    METHOD_NAMES = outside.METHOD_NAMES
+    METHOD_NAMES = tensors.METHOD_NAMES
 
     def __init__(self, repository: Repository, capability: int, limits: Limits | None = None) -> None:
         self.repository = repository

@@ -335,6 +335,11 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def line_of(node: ast.AST | None) -> int:
+    """The line of a piece of source, 0 where there is none."""
+    return getattr(node, "lineno", 0)
+
+
 def describe(value: Any, depth: int = 0) -> str:
     """A value as a condition or a reason shows it."""
     if isinstance(value, Symbol):
