@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from smem_lint.host import builtin, dtypes, outside, platform, tensors
+from smem_lint.host import builtin, builtin_methods, dtypes, outside, platform, tensors
 from smem_lint.host.attributes import attribute, tensor_like
 from smem_lint.host.expressions import item
 from smem_lint.host.limits import Raised, TooMuch, Undecided
@@ -110,7 +110,7 @@ def _call_bound(run: Evaluation, bound: Bound, args: Sequence[Any], kwargs: Mapp
     if isinstance(receiver, (Instance, EnumMember, Class)):
         known = platform.method(run.program.target, describe(receiver), name, args)
         return known if known is not UNKNOWN else unknown_call(f"{describe(receiver)}.{name}", args, kwargs, node)
-    return builtin.method(run, receiver, name, list(args), dict(kwargs), node, scope)
+    return builtin_methods.method(run, receiver, name, list(args), dict(kwargs), node, scope)
 
 
 def call_function(run: Evaluation, function: Function, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
