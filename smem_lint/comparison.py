@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any
 
-from smem_lint.check import Judged
+from smem_lint.judging import Judged
 from smem_lint.source.modules import Repository
 
 _ALIKE = 0.75

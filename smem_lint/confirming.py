@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from smem_lint.check import Judged
 from smem_lint.engines import ConfirmingEngine, Engine
 from smem_lint.findings import Finding
+from smem_lint.judging import Judged
 from smem_lint.specialization import Specialization
 
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from smem_lint.check import Judged
     from smem_lint.host.config import Config
+    from smem_lint.judging import Judged
 
 
 def fixed_conditions(config: Config) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from smem_lint.check import Judged, estimated
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.files import package_root
 from smem_lint.cli.linting import Lint
@@ -19,6 +18,7 @@ from smem_lint.comparison import Tree, compare
 from smem_lint.config import Settings
 from smem_lint.engines import Engine, Estimate
 from smem_lint.findings import Report
+from smem_lint.judging import Judged, estimated
 from smem_lint.report.comparison import render
 from smem_lint.source.modules import Repository
 from smem_lint.specialization import Specialization

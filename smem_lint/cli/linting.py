@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
-from smem_lint.check import NEIGHBOURS, Judged, findings, hard_coded_findings, judge, origins_of
+from smem_lint.check import findings, hard_coded_findings
 from smem_lint.cli.engines import engine_of, half_the_limit, the_limit
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.files import absolute, python_files, root_of
@@ -29,6 +29,7 @@ from smem_lint.host.config import Config
 from smem_lint.host.configs import may_launch
 from smem_lint.host.guards import may_hold_limits
 from smem_lint.host.tuned import by_device
+from smem_lint.judging import NEIGHBOURS, Judged, judge, origins_of
 from smem_lint.processes import in_processes
 from smem_lint.rules import Rule, RuleError, built_in, facts_of, load_rules, selected
 from smem_lint.source.comments import Suppression, suppressions

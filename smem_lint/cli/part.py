@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smem_lint.check import Judged
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.parts import CACHED_SOURCE_BYTES
 from smem_lint.cli.progress import Progress
 from smem_lint.cli.proving import FindingPlace
 from smem_lint.config import Settings
 from smem_lint.findings import Finding, Problem
+from smem_lint.judging import Judged
 from smem_lint.processes import Workers
 from smem_lint.source.modules import Repository
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from smem_lint.check import Judged
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.files import absolute
 from smem_lint.engines import Engine, Estimate
 from smem_lint.findings import Finding
 from smem_lint.fixes.plans import LOWER, Fix, fixes_for, is_launch, place_of
 from smem_lint.fixes.text import CannotEdit, Edit, Text
+from smem_lint.judging import Judged
 from smem_lint.source.reading import Unreadable
 from smem_lint.specialization import Specialization
 

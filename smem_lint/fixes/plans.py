@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from smem_lint.check import Judged
 from smem_lint.findings import Finding
 from smem_lint.fixes.autotune_lists import Tuned
 from smem_lint.fixes.guard import conditions, shaping_of
@@ -13,6 +12,7 @@ from smem_lint.fixes.lower_num_stages import Launch, Lowering, Step
 from smem_lint.fixes.query_device_limit import querying
 from smem_lint.fixes.suppressions import dropping
 from smem_lint.fixes.text import CannotEdit, Edit, Text
+from smem_lint.judging import Judged
 from smem_lint.source.modules import Repository
 
 LOWER = "lower-num-stages"

@@ -5,9 +5,10 @@ from dataclasses import replace
 import pytest
 from test_findings import ENTRY, LAUNCH, SM_120, Engine
 
-from smem_lint.check import findings, judge
+from smem_lint.check import findings
 from smem_lint.confirming import confirmed
 from smem_lint.engines import Estimate
+from smem_lint.judging import judge
 from smem_lint.rules import built_in
 
 

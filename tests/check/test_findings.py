@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from smem_lint.check import findings, judge, origins_of
+from smem_lint.check import findings
 from smem_lint.devices import device
 from smem_lint.engines import Estimate, unanswered
 from smem_lint.host import resolve
 from smem_lint.host.config import Config, Missing
+from smem_lint.judging import judge, origins_of
 from smem_lint.rules import built_in
 from smem_lint.source.modules import Repository
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from smem_lint.check import Judged
 from smem_lint.cli.engines import half_the_limit, the_limit
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.files import absolute, root_of
@@ -18,6 +17,7 @@ from smem_lint.cli.linting import Lint
 from smem_lint.cli.settings import settings_of
 from smem_lint.engines import SCREENED, Engine, ScreeningEngine
 from smem_lint.findings import Finding, Report
+from smem_lint.judging import Judged
 from smem_lint.model import ModelEngine
 from smem_lint.model_pool import ModelPool
 from smem_lint.source.modules import Repository

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from smem_lint.check import Judged
 from smem_lint.cli.editor.analysis import Analysis
 from smem_lint.cli.editor.spans import Lines, Spans
+from smem_lint.judging import Judged
 from smem_lint.report.style import count, printable
 
 _ROWS, _BUFFERS, _CONDITIONS = 6, 5, 4
