@@ -40,7 +40,10 @@ def _of_one_front_end(
 ) -> dict[int, Estimate | None]:
     first = next(iter(wanted.values()))
     program = _made(engine, first, largest)
-    answers = {place: _answer(program, one, enough(one.capability), reason) for place, one in wanted.items()}
+    answers: dict[int, Estimate | None] = {}
+    for place, one in sorted(wanted.items(), key=lambda item: item[1].num_stages):
+        hopeless = any(answer is None for answer in answers.values())  # more stages hold more
+        answers[place] = None if hopeless else _answer(program, one, enough(one.capability), reason)
     left = [] if only_bounds else [place for place, answer in answers.items() if answer is None]
     programs = {front_key(first): program} if isinstance(program, Module) else {}
     answers.update(zip(left, engine.estimate([wanted[place] for place in left], programs), strict=True))
