@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from smem_lint.host.program import Program
 from smem_lint.source.modules import Repository, SourceModule
 from smem_lint.tile.frontend.names import Scope
 from smem_lint.tile.ir import Builder, Module, Op
@@ -13,12 +12,17 @@ from smem_lint.tile.semantic.context import Options
 from smem_lint.tile.unsupported import TooLarge
 from smem_lint.tile.values import FunctionRef
 
+if TYPE_CHECKING:
+    from smem_lint.host.program import Program
+
 
 def _program(repository: Repository, capability: int) -> Program:
     """The repository evaluated for a target, kept with its syntax trees."""
     key = ("program", capability)
     found: Program | None = repository.derived.get(key)
     if found is None:
+        from smem_lint.host.program import Program
+
         found = repository.derived[key] = Program(repository, capability)
     return found
 
@@ -53,14 +57,12 @@ class Session:
         "kernel_module",
         "module",
         "options",
-        "program",
         "references",
         "repository",
     )
 
     def __init__(self, repository: Repository, options: Options, kernel_module: SourceModule, module: Module, largest: int = 0) -> None:
         self.repository = repository
-        self.program = _program(repository, options.capability)
         self.options = options
         self.kernel_module = kernel_module
         self.module = module
@@ -68,6 +70,11 @@ class Session:
         self.functions: dict[Any, tuple[str, Any]] = {}
         self.references: dict[Any, FunctionRef] = {}
         self._scopes: dict[Any, Scope] = {}
+
+    @property
+    def program(self) -> Program:
+        """The repository's host code, of which few kernels ask anything: it is not even imported before."""
+        return _program(self.repository, self.options.capability)
 
     def scope(self, module: SourceModule, function: ast.FunctionDef | None = None) -> Scope:
         """The names that a function of ``module`` sees beside its own."""
