@@ -19,7 +19,6 @@ from smem_lint.host.contiguous import Contiguous
 from smem_lint.host.dtypes import bits
 from smem_lint.host.early_pruning import kept_configs
 from smem_lint.host.evaluation import Evaluation, Launch
-from smem_lint.host.expressions import item
 from smem_lint.host.kernel_facts import KernelFacts, facts_of
 from smem_lint.host.kernel_needs import needed
 from smem_lint.host.kernel_roles import TESTED, TILE, TURNS, names_asked, roles
@@ -27,6 +26,7 @@ from smem_lint.host.limits import Abandoned, Raised, Undecided
 from smem_lint.host.outcomes import more_sizes
 from smem_lint.host.profile import Profile
 from smem_lint.host.quantised import operand_type, scheme_of_flag
+from smem_lint.host.subscripts import item
 from smem_lint.host.values import (
     UNKNOWN,
     Assumed,

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from smem_lint.host import data_files, dynamic
+from smem_lint.host.comprehensions import iterate
 from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.operators import binary, check_key, has_unknown
 from smem_lint.host.paths import Strict
 from smem_lint.host.platform import PROPERTIES, Properties
+from smem_lint.host.truth import truth_if_known
 from smem_lint.host.values import (
     UNKNOWN,
     Assumed,
@@ -101,8 +103,6 @@ def pure(run: Evaluation, name: str, function: Callable[..., Any], args: list[An
 
 def items(run: Evaluation, value: Any) -> list[Any] | None:
     """The items of a value as a list; None where they are not known; raises ``TooMuch`` for very long ones."""
-    from smem_lint.host.expressions import iterate
-
     value = run.definite(value)
     if isinstance(value, (list, tuple, range, set, frozenset, dict, str)) and len_of(value) > run.path.limits.items:
         raise TooMuch("a list too long")
@@ -191,7 +191,6 @@ def _sum(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Cal
 
 def _any_all(wanted: bool) -> Callable[..., Any]:
     def evaluate(run: Evaluation, args: list[Any], kwargs: dict[str, Any], node: ast.Call | None, scope: Scope) -> Any:
-        from smem_lint.host.expressions import truth_if_known
         from smem_lint.host.operators import conjunction, disjunction
 
         values = items(run, args[0])

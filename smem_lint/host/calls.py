@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from smem_lint.host import builtin, builtin_methods, dtypes, outside, platform, tensors
 from smem_lint.host.attributes import attribute, tensor_like
-from smem_lint.host.expressions import item
 from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.operators import either
+from smem_lint.host.subscripts import item
 from smem_lint.host.values import (
     UNKNOWN,
     Bound,

@@ -4,33 +4,30 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from smem_lint.host.assignments import assign
 from smem_lint.host.byte_guards import byte_tests, judge
-from smem_lint.host.dynamic import ModuleNames
+from smem_lint.host.comprehensions import comprehension, dict_comprehension, hashed, iterate
 from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.operators import BINARY, binary, check_key, compare, conjunction, disjunction, either, negate
-from smem_lint.host.paths import Strict
 from smem_lint.host.paths_on_disk import FilePath
-from smem_lint.host.tables import is_open_key, listed_entry
+from smem_lint.host.subscripts import has_slice, item, subscript
+from smem_lint.host.truth import truth_if_known
 from smem_lint.host.values import (
     UNKNOWN,
-    Class,
-    DType,
-    EnumMember,
     Function,
     GridLaunch,
     Instance,
     Kernel,
     Outside,
-    Possible,
-    Rest,
     Scope,
     Spread,
     Symbol,
     Tensor,
     describe,
+    reason_of,
 )
 
 if TYPE_CHECKING:
@@ -72,23 +69,14 @@ def _sequence(run: Evaluation, node: ast.List | ast.Tuple | ast.Set, scope: Scop
                     raise TooMuch("a list too long")
                 items.extend(spread)
             else:
-                return Symbol(f"[*{describe(spread)}]", _reason(spread), line=node.lineno)
+                return Symbol(f"[*{describe(spread)}]", reason_of(spread), line=node.lineno)
         else:
             items.append(run.expr(element, scope))
     if isinstance(node, ast.Tuple):
         return tuple(items)
     if isinstance(node, ast.Set):
-        return _hashed(items, node.lineno)
+        return hashed(items, node.lineno)
     return items
-
-
-def _hashed(items: list[Any], line: int) -> Any:
-    for item in items:
-        check_key(item)
-    try:
-        return set(items)
-    except TypeError:
-        return Symbol("{…}", "a set of what cannot be hashed", line=line)
 
 
 def _dict(run: Evaluation, node: ast.Dict, scope: Scope) -> Any:
@@ -97,7 +85,7 @@ def _dict(run: Evaluation, node: ast.Dict, scope: Scope) -> Any:
         if key is None:
             spread = run.definite(run.expr(value, scope))
             if not isinstance(spread, dict):
-                return Symbol(f"{{**{describe(spread)}}}", _reason(spread), line=node.lineno)
+                return Symbol(f"{{**{describe(spread)}}}", reason_of(spread), line=node.lineno)
             table.update(spread)
             continue
         name = run.definite(run.expr(key, scope))
@@ -137,25 +125,6 @@ def _unary(run: Evaluation, node: ast.UnaryOp, scope: Scope) -> Any:
 def _invert(run: Evaluation, value: Any, line: int) -> Any:
     truth = truth_if_known(run, value)
     return negate(value, line) if truth is None else not truth
-
-
-def truth_if_known(run: Evaluation, value: Any) -> bool | None:
-    """The truth of a value as far as the path has fixed it, deciding nothing."""
-    if isinstance(value, Symbol):
-        value = run.path.value(value)
-        if isinstance(value, Symbol):
-            known = run.path.memo.get(value.text)
-            if known is None:
-                known = run.path.known(value)
-            return known
-    if value is UNKNOWN:
-        return None
-    if isinstance(value, (Tensor, Kernel, Function, Class, Outside)):
-        return True
-    try:
-        return bool(value)
-    except TypeError:
-        return None
 
 
 def _boolean(run: Evaluation, node: ast.BoolOp, scope: Scope) -> Any:
@@ -251,109 +220,6 @@ def _conditional(run: Evaluation, node: ast.IfExp, scope: Scope) -> Any:
     return run.expr(node.body if known else node.orelse, scope)
 
 
-def _subscript(run: Evaluation, node: ast.Subscript, scope: Scope) -> Any:
-    value = run.definite(run.expr(node.value, scope))
-    if isinstance(value, Kernel):
-        return GridLaunch(value, node.slice)
-    if isinstance(node.slice, ast.Slice):
-        return _slice(run, value, node.slice, scope)
-    index = run.definite(run.expr(node.slice, scope)) if not _has_slice(node.slice) else UNKNOWN
-    return item(run, value, index, node.lineno)
-
-
-def _has_slice(node: ast.expr) -> bool:
-    return isinstance(node, ast.Slice) or (isinstance(node, ast.Tuple) and any(isinstance(part, ast.Slice) for part in node.elts))
-
-
-def item(run: Evaluation, value: Any, index: Any, line: int) -> Any:
-    """``value[index]``."""
-    if isinstance(value, Tensor):
-        return Tensor(f"{value.name}[…]", value.dtype, None, line=line)
-    if isinstance(value, Symbol):
-        if index is UNKNOWN:
-            return Tensor(f"{value.text}[…]", Symbol(f"{value.text}.dtype", "the type of a tensor"), None, line=line)
-        low = 1 if value.text.endswith((".shape", ".size()")) else 0 if value.text.endswith(".stride()") else None
-        index = run.program.normal_index(run.path, value.text, index)
-        return run.path.value(Symbol(f"{value.text}[{describe(index)}]", value.reason, line=line, low=low))
-    if isinstance(value, Outside):
-        return run.program.outside_item(value, index)
-    if isinstance(value, (list, tuple, str, range)):
-        if isinstance(index, Symbol):
-            index = run.path.concrete(index)
-        if isinstance(index, Symbol) or index is UNKNOWN:
-            return Symbol(f"{describe(value)}[{describe(index)}]", _reason(index), line=line)
-        try:
-            return value[index]
-        except IndexError:
-            raise Raised("IndexError") from None
-        except TypeError:
-            raise Raised("TypeError") from None
-    if isinstance(value, dict):
-        return _lookup(run, value, index, line)
-    if isinstance(value, ModuleNames) and isinstance(index, str):
-        return run.program.global_value(run, value.module, index, line)
-    if isinstance(value, Class) and value.is_enum and isinstance(index, str):
-        member = value.find(index)
-        if member is UNKNOWN:
-            raise Raised("KeyError")
-        return member
-    fields = getattr(value, "fields", None)
-    if isinstance(fields, dict) and isinstance(index, str):
-        return fields.get(index, UNKNOWN)
-    return UNKNOWN
-
-
-def _lookup(run: Evaluation, table: dict[Any, Any], index: Any, line: int) -> Any:
-    if isinstance(index, Symbol):
-        index = run.path.concrete(index)
-    if isinstance(index, Symbol) and 0 < len(table) <= 16 and all(isinstance(key, (str, int, DType, EnumMember, tuple)) for key in table):
-        return select(run, index, list(table.items()))
-    if isinstance(index, Symbol) or index is UNKNOWN:
-        return Symbol(f"{describe(table)}[{describe(index)}]", _reason(index), line=line)
-    if is_open_key(run, table, index):
-        return listed_entry(run, table, index)
-    check_key(index)
-    try:
-        if index in table:
-            return table[index]
-    except TypeError:
-        raise Raised("TypeError") from None
-    factory = getattr(table, "factory", None)
-    if factory is not None:
-        table[index] = run.call(factory, (), {}, None, Scope(run.program.no_module))
-        return table[index]
-    if isinstance(table, Rest) and isinstance(index, str):
-        table[index] = Symbol(index, f"{index} is given by the caller", line=line)
-        return table[index]
-    raise Raised("KeyError")
-
-
-def select(run: Evaluation, index: Symbol, options: list[tuple[Any, Any]]) -> Any:
-    """One of several entries for a key that is not known: each is a path."""
-    options = sorted(options, key=lambda option: not (isinstance(option[0], DType) and option[0].name == "bfloat16"))
-    taken = run.path.choose(len(options))
-    key, value = options[taken]
-    run.path.fix(index, key)
-    return value
-
-
-def _slice(run: Evaluation, value: Any, node: ast.Slice, scope: Scope) -> Any:
-    parts = [run.definite(run.expr(part, scope)) if part is not None else None for part in (node.lower, node.upper, node.step)]
-    if isinstance(value, (Tensor, Symbol)):
-        if isinstance(value, Symbol) and value.text.endswith((".shape", ".size()", ".stride()")):
-            low, high, step = parts
-            if step is None and isinstance(high, int) and high >= 0 and (low is None or (isinstance(low, int) and low >= 0)):
-                return tuple(item(run, value, place, 0) for place in range(low or 0, high))
-            return Symbol(f"{value.text}[{':'.join('' if part is None else describe(part) for part in parts[:2])}]", value.reason)
-        return item(run, value, UNKNOWN, node.lower.lineno if node.lower else 0)
-    if isinstance(value, (list, tuple, str, range)) and all(part is None or isinstance(part, int) for part in parts):
-        try:
-            return value[slice(*parts)]
-        except (ValueError, TypeError):
-            raise Raised("ValueError") from None
-    return UNKNOWN
-
-
 def _callee(run: Evaluation, node: ast.Call, scope: Scope) -> Any:
     """What is called; ``f[grid]`` of something unknown counts as a launch where the call looks like one."""
     if not isinstance(node.func, ast.Subscript):
@@ -363,7 +229,7 @@ def _callee(run: Evaluation, node: ast.Call, scope: Scope) -> Any:
         return GridLaunch(base, node.func.slice)
     if isinstance(base, Instance) and isinstance(base.cls.find("__getitem__"), Function):
         return run.call_function(base.cls.find("__getitem__"), (base, UNKNOWN), {})
-    return item(run, base, run.definite(run.expr(node.func.slice, scope)) if not _has_slice(node.func.slice) else UNKNOWN, node.lineno)
+    return item(run, base, run.definite(run.expr(node.func.slice, scope)) if not has_slice(node.func.slice) else UNKNOWN, node.lineno)
 
 
 def _looks_like_launch(node: ast.Call) -> bool:
@@ -436,172 +302,6 @@ def _joined_string(run: Evaluation, node: ast.JoinedStr, scope: Scope) -> Any:
     return text
 
 
-def _comprehension(run: Evaluation, node: ast.ListComp | ast.SetComp | ast.GeneratorExp, scope: Scope) -> Any:
-    items: list[Any] = []
-    inner = Scope(scope.module, scope)
-    unsure: list[str] = []
-    try:
-        for _ in _generate(run, node.generators, inner, unsure=unsure if not isinstance(node, ast.SetComp) else None):
-            items.append(run.expr(node.elt, inner))
-            if len(items) > run.path.limits.items:
-                raise TooMuch("a list too long")
-    except _Uncountable as uncountable:
-        return Symbol(f"[{ast.unparse(node.elt)[:40]} for …]", uncountable.reason, line=node.lineno)
-    if unsure:
-        return Possible(f"[{ast.unparse(node.elt)[:40]} for …]", unsure[0], items, node.lineno)
-    return _hashed(items, node.lineno) if isinstance(node, ast.SetComp) else items
-
-
-def _dict_comprehension(run: Evaluation, node: ast.DictComp, scope: Scope) -> Any:
-    table: dict[Any, Any] = {}
-    inner = Scope(scope.module, scope)
-    try:
-        for _ in _generate(run, node.generators, inner):
-            key = run.definite(run.expr(node.key, inner))
-            check_key(key)
-            table[key] = run.expr(node.value, inner)
-            if len(table) > run.path.limits.items:
-                raise TooMuch("a dict too long")
-    except _Uncountable as uncountable:
-        return Symbol("{… for …}", uncountable.reason, line=node.lineno)
-    except TypeError:
-        raise Raised("TypeError") from None
-    return table
-
-
-class _Uncountable(Exception):
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-def _generate(
-    run: Evaluation, generators: list[ast.comprehension], scope: Scope, place: int = 0, unsure: list[str] | None = None
-) -> Iterator[None]:
-    """Bind the targets to one combination after the other. With ``unsure``, what a condition that is not known may drop is kept where
-    nothing can be decided, and the reason goes there."""
-    if place == len(generators):
-        yield
-        return
-    generator = generators[place]
-    source = run.definite(run.expr(generator.iter, scope))
-    if isinstance(source, Possible) and unsure is not None:
-        unsure.append(source.reason)
-        source = source.items
-    values = iterate(run, source)
-    if values is None:
-        raise _Uncountable(f"what it runs over is not known: {ast.unparse(generator.iter)[:60]}")
-    for value in values:
-        run.step()
-        assign(run, generator.target, value, scope)
-        kept = True
-        for test in generator.ifs:
-            try:
-                condition = run.expr(test, scope)
-                known = truth_if_known(run, condition)
-                if not (run.path.truth(condition) if known is None else known):
-                    kept = False
-                    break
-            except Undecided as undecided:
-                if unsure is None or not isinstance(run.path, Strict):
-                    raise
-                unsure.append(undecided.reason)
-        if kept:
-            yield from _generate(run, generators, scope, place + 1, unsure)
-
-
-def iterate(run: Evaluation, value: Any) -> Iterator[Any] | None:
-    """The items of a value that can be walked; None where they are not known."""
-    if isinstance(value, (list, tuple, str, range, set, frozenset, dict)):
-        return (
-            iter(sorted(value, key=repr))
-            if isinstance(value, (set, frozenset))
-            else iter(list(value) if isinstance(value, dict) else value)
-        )
-    if isinstance(value, Class) and value.is_enum:
-        return iter([member for member in value.attributes.values() if type(member).__name__ == "EnumMember"])
-    return None
-
-
-def assign(run: Evaluation, target: ast.expr, value: Any, scope: Scope) -> None:
-    """Bind a target: a name, a tuple of targets, an attribute, an item."""
-    if isinstance(target, ast.Name):
-        if run.given and run.depth == 1:
-            value = _given(run, target.id, value)
-        if scope.global_names and target.id in scope.global_names:
-            run.program.bind_global(run.path, scope.module, target.id, value)
-        else:
-            run.program.bind(scope, target.id, value)
-        if isinstance(value, Symbol):
-            run.program.alias(run.path, value, target.id)
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        _unpack(run, target, value, scope)
-    elif isinstance(target, ast.Attribute):
-        run.program.set_attribute(run, run.expr(target.value, scope), target.attr, value)
-    elif isinstance(target, ast.Subscript):
-        container = run.definite(run.expr(target.value, scope))
-        if isinstance(container, (list, dict)):
-            _set_item(run, container, target.slice, value, scope)
-    elif isinstance(target, ast.Starred):
-        assign(run, target.value, value, scope)
-
-
-def _given(run: Evaluation, name: str, value: Any) -> Any:
-    """What a local name is worth in a run that gives values: ``local name`` in any case, ``name`` where it would not be known."""
-    if f"local {name}" in run.given:
-        return run.given[f"local {name}"]
-    if name not in run.given or not (isinstance(value, (Symbol, Tensor)) or value is UNKNOWN):
-        return value
-    found = run.given[name]
-    return dict(found) if isinstance(found, dict) else found
-
-
-def _set_item(run: Evaluation, container: Any, place: ast.expr, value: Any, scope: Scope) -> None:
-    if isinstance(place, ast.Slice):
-        raise Undecided("a slice that is assigned to", place.lineno if hasattr(place, "lineno") else 0)
-    index = run.definite(run.expr(place, scope))
-    if isinstance(index, Symbol):
-        index = run.path.concrete(index)
-    if isinstance(index, Symbol) or index is UNKNOWN:
-        if isinstance(container, dict) and run.watch is not None:
-            return
-        raise Undecided(f"an item at an unknown place: {describe(index)}", place.lineno)
-    check_key(index)
-    try:
-        if isinstance(container, dict) and len(container) >= run.path.limits.items:
-            raise TooMuch("a dict too long")
-        container[index] = value
-    except IndexError:
-        raise Raised("IndexError") from None
-    except TypeError:
-        raise Raised("TypeError") from None
-
-
-def _unpack(run: Evaluation, target: ast.Tuple | ast.List, value: Any, scope: Scope) -> None:
-    value = run.definite(value)
-    count = len(target.elts)
-    starred = next((place for place, element in enumerate(target.elts) if isinstance(element, ast.Starred)), None)
-    if isinstance(value, (set, frozenset)):
-        value = sorted(value, key=repr)
-    if isinstance(value, dict):
-        value = list(value)
-    if isinstance(value, (list, tuple, range, str)):
-        items = list(value)
-        if starred is not None and len(items) >= count - 1:
-            tail = count - starred - 1
-            items = [*items[:starred], list(items[starred : len(items) - tail]), *items[len(items) - tail :]]
-        if len(items) != count:
-            raise Raised("ValueError")
-    else:
-        name = describe(value)
-        if starred is None:
-            run.path.learn_rank(name.removesuffix(".shape").removesuffix(".size()"), count)
-        places: list[Any] = [place if starred is None or place < starred else place - count for place in range(count)]
-        items = [item(run, value, place, target.lineno) if isinstance(value, (Symbol, Outside)) else UNKNOWN for place in places]
-    for element, part in zip(target.elts, items, strict=True):
-        assign(run, element, part, scope)
-
-
 def _lambda(run: Evaluation, node: ast.Lambda, scope: Scope) -> Any:
     return Function(scope.module, node, scope, run.program.defaults(run, node.args, scope))
 
@@ -632,14 +332,10 @@ def _await(run: Evaluation, node: ast.Await, scope: Scope) -> Any:
     return run.expr(node.value, scope)
 
 
-def _reason(value: Any) -> str:
-    return value.reason or value.text if isinstance(value, Symbol) else "a value that is not known"
-
-
 _HANDLERS: dict[type[ast.expr], Handler] = {
     ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute, ast.List: _sequence, ast.Tuple: _sequence, ast.Set: _sequence,
     ast.Dict: _dict, ast.BinOp: _binary, ast.UnaryOp: _unary, ast.BoolOp: _boolean, ast.Compare: _compare, ast.IfExp: _conditional,
-    ast.Subscript: _subscript, ast.Call: _call, ast.JoinedStr: _joined_string, ast.ListComp: _comprehension, ast.SetComp: _comprehension,
-    ast.GeneratorExp: _comprehension, ast.DictComp: _dict_comprehension, ast.Lambda: _lambda, ast.NamedExpr: _named, ast.Yield: _yield,
+    ast.Subscript: subscript, ast.Call: _call, ast.JoinedStr: _joined_string, ast.ListComp: comprehension, ast.SetComp: comprehension,
+    ast.GeneratorExp: comprehension, ast.DictComp: dict_comprehension, ast.Lambda: _lambda, ast.NamedExpr: _named, ast.Yield: _yield,
     ast.YieldFrom: _yield_from, ast.Await: _await,
 }  # fmt: skip

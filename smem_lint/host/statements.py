@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from smem_lint.host.assignments import assign
 from smem_lint.host.byte_guards import byte_tests, judge
-from smem_lint.host.expressions import assign, iterate, truth_if_known
+from smem_lint.host.comprehensions import iterate
 from smem_lint.host.limits import Abandoned, Raised
 from smem_lint.host.machine import PACKAGES_OF_OTHERS
 from smem_lint.host.operators import BINARY, binary, either
+from smem_lint.host.truth import truth_if_known
 from smem_lint.host.values import UNKNOWN, Scope, Symbol, describe
 
 if TYPE_CHECKING:

@@ -335,6 +335,11 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+def reason_of(value: Any) -> str:
+    """Why a value is not known."""
+    return value.reason or value.text if isinstance(value, Symbol) else "a value that is not known"
+
+
 def line_of(node: ast.AST | None) -> int:
     """The line of a piece of source, 0 where there is none."""
     return getattr(node, "lineno", 0)
