@@ -12,8 +12,9 @@ from smem_lint.host.binding import configs_of_launch
 from smem_lint.host.byte_guards import marked
 from smem_lint.host.config import Config, Missing
 from smem_lint.host.evaluation import Evaluation, Launch
+from smem_lint.host.exploration import explore
 from smem_lint.host.limits import Abandoned, Limits, Raised, TooMuch, Undecided
-from smem_lint.host.paths import Path, explore
+from smem_lint.host.paths import Path
 from smem_lint.host.profile import Profile
 from smem_lint.host.program import Program
 from smem_lint.host.values import UNKNOWN, Class, Function, Instance, Kernel, Lazy, Partial, Rest, Scope, Symbol

@@ -7,13 +7,13 @@ of what was compared.
 
 from __future__ import annotations
 
-import heapq
 import operator
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from smem_lint.host.comparisons import KINDS, negated, parts_of
 from smem_lint.host.limits import Abandoned, Limits, TooMuch, Undecided
 from smem_lint.host.ranges import range_of
 from smem_lint.host.values import UNKNOWN, Assumed, DType, EnumMember, Symbol, Tensor, assumed, describe
@@ -133,7 +133,7 @@ class Path:
         symbol = settled
         if symbol.kind == "if":
             return self.concrete(symbol.operands[1 if self.truth(symbol.operands[0]) else 2], depth + 1)
-        if symbol.kind in ("and", "or", "not", *_KINDS):
+        if symbol.kind in ("and", "or", "not", *KINDS):
             return self.truth(symbol)
         if symbol.kind == "later":
             return self.concrete(self.later(symbol), depth + 1)
@@ -216,7 +216,7 @@ class Path:
         if symbol.text in self.memo:
             return bool(self.memo[symbol.text])
         open_parts = [part for part in symbol.operands if isinstance(part, Symbol) and self.known(part) is None]
-        parts = [part for part in open_parts if _comparison(part) is not None]
+        parts = [part for part in open_parts if parts_of(part) is not None]
         if len(parts) < 3 or any(not isinstance(part, Symbol) and part is not (not wanted) for part in symbol.operands):
             return None
         if self.known(symbol) is not None or (self.chooser is not None and any(self._by_scenario(part) for part in parts)):
@@ -228,14 +228,14 @@ class Path:
         for place, part in enumerate(parts):
             if deciding is None or place < deciding:
                 self.assume(part, not wanted)
-                self.when.append(_negated(part.text) if wanted else part.text)
+                self.when.append(negated(part.text) if wanted else part.text)
             elif place == deciding:
                 self.assume(part, wanted)
-                self.when.append(part.text if wanted else _negated(part.text))
+                self.when.append(part.text if wanted else negated(part.text))
         outcome = wanted if deciding is not None else not wanted
         if deciding is None:
             for part in open_parts:
-                if _comparison(part) is None:
+                if parts_of(part) is None:
                     self._suppose(part, not wanted)
         self.memo[symbol.text] = outcome
         return outcome
@@ -257,7 +257,7 @@ class Path:
             if part is not None:
                 self._suppose(part, holds)
         else:
-            self.when.append(settled.text if holds else _negated(settled.text))
+            self.when.append(settled.text if holds else negated(settled.text))
             self.assume(settled, holds)
 
     def known(self, condition: Symbol) -> bool | None:
@@ -276,7 +276,7 @@ class Path:
             if wanted in answers:
                 return wanted
             return None if None in answers else not wanted
-        comparison = _comparison(settled)
+        comparison = parts_of(settled)
         if comparison is None:
             return None
         kind, subject, constant = comparison
@@ -310,7 +310,7 @@ class Path:
                 self.domains.setdefault(subject.text, tuple(options))
         else:
             self.memo[settled.text] = holds
-            comparison = _comparison(settled)
+            comparison = parts_of(settled)
             if comparison is not None:
                 kind, subject, constant = comparison
                 positive = {"is not": "is", "!=": "=="}.get(kind, kind)
@@ -350,12 +350,12 @@ class Path:
         return True
 
     def _compare(self, symbol: Symbol) -> bool:
-        comparison = _comparison(symbol)
+        comparison = parts_of(symbol)
         if comparison is None:
             if _FILE.match(symbol.text) and not isinstance(self, Strict):
                 # What a file holds that is not known by name is not known either; tuned files are looked at one by one.
                 self.memo[symbol.text] = False
-                self.when.append(_negated(symbol.text))
+                self.when.append(negated(symbol.text))
                 return False
             # Two sizes that are both open: what a test of one against the other guards is the unusual case.
             outcome = self._fork(symbol.text, symbol, first=False if symbol.kind in _ORDER else self._usual(symbol))
@@ -404,7 +404,7 @@ class Path:
 
     def _is_left_out(self, condition: Symbol) -> bool:
         """Whether the question is if an argument that callers may leave out is None: no published size answers that."""
-        comparison = _comparison(condition)
+        comparison = parts_of(condition)
         return comparison is not None and comparison[2] is None and self.notes.get(f"default {comparison[1].text}", UNKNOWN) is None
 
     def _usual(self, symbol: Symbol) -> bool | None:
@@ -465,7 +465,7 @@ class Path:
         outcome = (self.choose(2, size) == 0) is first
         self.memo[text] = outcome
         if symbol is not None:
-            self.when.append(text if outcome else _negated(text))
+            self.when.append(text if outcome else negated(text))
         return outcome
 
 
@@ -477,46 +477,6 @@ class Strict(Path):
 
     def _fork(self, text: str, symbol: Symbol | None, first: bool | None = None, size: str = "") -> bool:
         raise Undecided((symbol.reason or symbol.text) if symbol is not None else "a value that is not known")
-
-
-def explore(
-    limits: Limits, run: Callable[[Path], Any], chooser: Chooser | None = None, *, nothing_given: bool = False
-) -> Iterator[tuple[Path, Any]]:
-    """Run once for each path; yields each path with its result, or with the exception that ended it.
-
-    Paths that differ from the first in one decision come before those that differ in two, so that a budget that ends
-    early has seen each alternative once; a ladder of tests on one size counts as one decision. What
-    comes of a path that the caller found ``fruitless`` waits longer. Stops at ``limits.paths``;
-    the last yield is then ``TooMuch``. Entries that a table lists, and the ladders below them, are as good as written out:
-    they do not count, and come last.
-    """
-    waiting: list[tuple[float, int, int, list[int], frozenset[str], bool]] = [(0, 0, 0, [], frozenset(), False)]
-    number = spent = 0
-    while waiting and number < limits.paths * _MORE:
-        _, _, turns, prefix, sizes, listed = heapq.heappop(waiting)
-        spent += not listed
-        if spent > limits.paths and not listed:
-            continue
-        path = Path(limits, prefix, chooser=chooser, nothing_given=nothing_given)
-        try:
-            result: Any = run(path)
-        except (Abandoned, TooMuch, Undecided, RecursionError) as ended:
-            result = ended
-        yield path, result
-        taken = [decision.taken for decision in path.decisions]
-        for place in range(len(prefix), len(taken)):
-            decision = path.decisions[place]
-            rung = listed and bool(decision.subject)
-            free = rung or (decision.listed and not turns)
-            further = rung or decision.subject in sizes
-            more = sizes | {decision.subject} if decision.subject else sizes
-            after = turns - 0.5 if further else turns + 1 + path.fruitless
-            for other in range(decision.options):
-                if other != taken[place]:
-                    number += 1
-                    heapq.heappush(waiting, (after + _LAST * free, number, turns + (not further), [*taken[:place], other], more, free))
-    if waiting or spent > limits.paths:
-        yield Path(limits), TooMuch(f"more than {limits.paths} paths")
 
 
 def apply(symbol: Symbol, operands: list[Any]) -> Any:
@@ -531,12 +491,6 @@ def apply(symbol: Symbol, operands: list[Any]) -> Any:
         return UNKNOWN
 
 
-_MORE = 64
-"""Alternatives, followed or not, to a path that counts."""
-
-_LAST = 1_000
-"""More turns than a path has."""
-
 _HUGE = 1 << 30
 """Sizes, strides and counts are taken to be smaller: above it only the width of indices changes."""
 
@@ -544,22 +498,6 @@ _COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "is": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 _ORDER = frozenset(("<", "<=", ">", ">="))
-_KINDS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not")
-_MIRROR = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!=", "is": "is", "is not": "is not"}
-
-
-def _comparison(symbol: Symbol) -> tuple[str, Symbol, Any] | None:
-    """``x < 3`` as its kind, the symbol and the constant; None for anything else."""
-    if symbol.kind not in _KINDS:
-        return None
-    left, right = symbol.operands
-    if isinstance(left, Symbol) and not isinstance(right, (Symbol, Tensor, list, dict)):
-        return symbol.kind, left, right
-    if isinstance(right, Symbol) and not isinstance(left, (Symbol, Tensor, list, dict)):
-        return _MIRROR[symbol.kind], right, left
-    return None
-
-
 def _is_computed(symbol: Symbol) -> bool:
     return symbol.kind in ("+", "-", "*", "//", "%", "<<", "/")
 
@@ -570,15 +508,3 @@ def _least(first: int | None, second: int) -> int:
 
 def _most(first: int | None, second: int) -> int:
     return second if first is None else max(first, second)
-
-
-_OPPOSITE = {"==": "!=", "is": "is not", "<": ">=", "<=": ">", ">": "<=", ">=": "<", "in": "not in"}
-
-
-def _negated(text: str) -> str:
-    for kind, opposite in _OPPOSITE.items():
-        left, found, right = text.rpartition(f" {kind} ")
-        plain = right.count("(") == right.count(")") and not right.startswith("not ")
-        if found and plain and " and " not in left and " or " not in left:
-            return f"{left} {opposite} {right}"
-    return f"not ({text})" if " " in text else f"not {text}"

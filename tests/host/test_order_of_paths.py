@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from smem_lint.host import Config, resolve
+from smem_lint.host.exploration import explore
 from smem_lint.host.limits import Limits
-from smem_lint.host.paths import explore
 from smem_lint.source.modules import Repository
 
 KERNEL = """
