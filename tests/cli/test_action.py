@@ -78,3 +78,24 @@ def test_no_input_is_put_into_a_script():
     for step in ACTION["runs"]["steps"]:
         assert "${{" not in step.get("run", "")
     assert set(ACTION["inputs"]) - {"python-version"} == set(re.findall(r"inputs\.([\w-]+)", " ".join(CHECK["env"].values())))
+
+
+@pytest.mark.parametrize(
+    ("kind", "file"),
+    [("github-actions", "action.yml"), ("github-workflows", ".github/workflows/ci.yml"), ("github-workflows", ".github/workflows/nightly-gpu.yml")],
+)  # fmt: skip
+def test_the_files_are_what_github_reads(kind, file):
+    """Against the schemas of schemastore.org that check-jsonschema brings along."""
+    pytest.importorskip("check_jsonschema", reason="the schemas come with check-jsonschema (extra dev)")
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{kind}", str(ROOT / file)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_no_input_is_put_into_a_script():
+    """Text that stands in ``${{ … }}`` within a script would be run by it."""
+    files = [ROOT / "action.yml", *sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
+    for file in files:
+        read = yaml.safe_load(file.read_text())
+        steps = read["runs"]["steps"] if "runs" in read else [step for job in read["jobs"].values() for step in job["steps"]]
+        assert not [step["run"] for step in steps if "${{" in step.get("run", "")], file
