@@ -82,17 +82,17 @@ def test_no_input_is_put_into_a_script():
 
 @pytest.mark.parametrize(
     ("kind", "file"),
-    [("github-actions", "action.yml"), ("github-workflows", ".github/workflows/ci.yml"), ("github-workflows", ".github/workflows/nightly-gpu.yml")],
-)  # fmt: skip
+    [("actions", "action.yml"), ("workflows", ".github/workflows/ci.yml"), ("workflows", ".github/workflows/nightly-gpu.yml")],
+)
 def test_the_files_are_what_github_reads(kind, file):
     """Against the schemas of schemastore.org that check-jsonschema brings along."""
     pytest.importorskip("check_jsonschema", reason="the schemas come with check-jsonschema (extra dev)")
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{kind}", str(ROOT / file)]
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.github-{kind}", str(ROOT / file)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
 
 
-def test_no_input_is_put_into_a_script():
+def test_no_expression_of_github_is_put_into_a_script():
     """Text that stands in ``${{ … }}`` within a script would be run by it."""
     files = [ROOT / "action.yml", *sorted((ROOT / ".github" / "workflows").glob("*.yml"))]
     for file in files:
