@@ -61,6 +61,14 @@ class Cross:
 
 
 @dataclass(frozen=True, slots=True)
+class Dtypes:
+    """The base with types that host code launches it with: ``change`` gives each argument whose type varies its own."""
+
+    change: Mapping[str, Any]
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Peak:
     """The buffers that are live together where the most is in use, by offset; ``gaps`` are bytes between them that nobody holds."""
 
@@ -75,6 +83,7 @@ class Explanation:
     """``tables`` are sweeps of an option, by its name; ``cliffs`` name the step of a table at which the limit is crossed.
 
     ``crosses`` set what was asked for against ``num_stages``; ``fitting`` are the nearest variants that fit where the base does not.
+    ``dtypes`` are the combinations of types by ``num_stages``, the base's first; empty where there is no other, or types are swept.
     """
 
     device: Device
@@ -86,6 +95,7 @@ class Explanation:
     fitting: tuple[Row, ...]
     assumed: tuple[str, ...] = ()
     origin: str = ""
+    dtypes: tuple[Dtypes, ...] = ()
 
     @property
     def headroom(self) -> int | None:
@@ -122,6 +132,23 @@ def explain(
         candidates += _answered(engine, base, _smaller_blocks(base))
     fitting = _fitting(first, candidates, device)
     return Explanation(device, first, peak(first.estimate), tables, cliffs, crosses, fitting, tuple(assumed), origin)
+
+
+def with_dtypes(engine: Engine, found: Explanation, others: Sequence[Mapping[str, Any]]) -> Explanation:
+    """The explanation with the base's other types, each of ``others`` as for ``changed``; those that nothing is known of are left out."""
+    stages = [row.change[STAGES] for row in found.tables[STAGES]]
+    rows = _answered(engine, found.base.specialization, [{**change, STAGES: number} for change in others for number in stages])
+    parts = [rows[index : index + len(stages)] for index in range(0, len(rows), len(stages))]
+    kept = [own for own in parts if any(row.estimate.bytes is not None for row in own)]
+    kept = kept if not kept else [list(found.tables[STAGES]), *kept]
+    types = [_types(own[0].specialization) for own in kept]
+    varying = [name for name in types[0] if any(one.get(name) != types[0][name] for one in types)] if types else []
+    lines = (Dtypes({name: one.get(name) for name in varying}, tuple(own)) for one, own in zip(types, kept, strict=True))
+    return replace(found, dtypes=tuple(lines))
+
+
+def _types(one: Specialization) -> dict[str, Any]:
+    return {name: kind for name, kind in one.signature.items() if kind != "constexpr"}
 
 
 def changed(base: Specialization, change: Mapping[str, Any]) -> Specialization:

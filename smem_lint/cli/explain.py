@@ -13,6 +13,7 @@ from typing import Any
 from smem_lint.cli.engines import engine_of
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.explain_base import Base, find_bases, launched_at
+from smem_lint.cli.explain_dtypes import by_dtypes
 from smem_lint.cli.explain_values import check_values, parse_values
 from smem_lint.cli.settings import existing, settings_of, targets_of, use_color, write_output
 from smem_lint.config import Settings
@@ -34,9 +35,10 @@ def run(arguments: argparse.Namespace) -> int:
     settings = settings_of(arguments, [path])
     values, sweeps = parse_values(arguments.values)
     _writable(arguments)
+    given = values if arguments.plot or arguments.html else None
     if line is not None:
         path, kernel, values = _launched_at(path, line, roots, settings, values, use_cache=not arguments.no_cache)
-    found, bases = _explanations(path, kernel, roots, settings, values, sweeps, use_cache=not arguments.no_cache)
+    found, bases = _explanations(path, kernel, roots, settings, values, sweeps, not arguments.no_cache, given)
     lines = path.read_text("utf8", "replace").splitlines()
     if arguments.output_format == "json":
         from smem_lint.report.explanation_json import render
@@ -52,8 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _explanations(
     path: Path, kernel: str, roots: Sequence[Path], settings: Settings, values: dict[str, Any], sweeps: Sequence[Sweep], use_cache: bool,
+    given: dict[str, Any] | None = None,
 ) -> tuple[list[Explanation], list[Base]]:  # fmt: skip
-    """One explanation for each target, each from the launch that the target takes."""
+    """One explanation for each target, each from the launch that the target takes; with what a person gave, by other types too."""
     repository = Repository(roots)
     engine = engine_of(settings, roots, use_cache=use_cache, default="model")
     found, bases = [], []
@@ -62,7 +65,8 @@ def _explanations(
         check_values(kernel, candidates[0].declared, values, sweeps, candidates[0].constexprs)
         base = _answered(engine, candidates)
         bases.append(base)
-        found.append(explain(engine, base.specialization, device, sweeps, base.assumed, base.origin))
+        one = explain(engine, base.specialization, device, sweeps, base.assumed, base.origin)
+        found.append(one if given is None else by_dtypes(engine, one, path, repository, settings, given, sweeps))
     return found, bases
 
 

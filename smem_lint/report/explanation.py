@@ -9,6 +9,7 @@ from typing import Any
 from smem_lint.engines import Buffer, Estimate
 from smem_lint.explain import STAGES, Cross, Explanation, Row, differing, lifetime
 from smem_lint.report.style import Style, printable
+from smem_lint.report.tokens import shortened
 
 _SHOWN = 8
 _CODE = 58
@@ -109,7 +110,7 @@ def code_at(line: int | None, source: Sequence[str]) -> str:
     call = _CALL.match(text)
     if call is not None and (len(text) > _CODE or text.endswith("(")):
         return f"{call.group(1)}(…)"[:_CODE]
-    return text if len(text) <= _CODE else text[: _CODE - 1] + "…"
+    return shortened(text, _CODE)
 
 
 def _others(found: Explanation, style: Style, source: Sequence[str]) -> Iterator[str]:
@@ -194,14 +195,19 @@ def _targets(found: Sequence[Explanation], style: Style) -> Iterator[str]:
 
 def _fitting(found: Explanation, style: Style) -> Iterator[str]:
     if not found.fitting:
-        rows = [row for table in found.tables.values() for row in table]
-        known = "fits" if all(row.fits(found.device) is False for row in rows) else "is known to fit"
-        yield f"None of these {known} {found.device.target}: sweep a block size, e.g. BLOCK_N=64,32,16."
+        yield nothing_fits(found)
         return
     yield style.paint("What would fit", "bold") + " (the nearest first; a block size only where the launch may choose it)"
     for row in found.fitting:
         room = found.device.optin - (row.estimate.bytes or 0)
         yield f"  {change_text(differing(found.base.specialization, row))}: {bytes_text(row.estimate)}, {room:,} to spare"
+
+
+def nothing_fits(found: Explanation) -> str:
+    """What stands in place of a list of variants that fit."""
+    rows = [row for table in found.tables.values() for row in table]
+    known = "fits" if all(row.fits(found.device) is False for row in rows) else "is known to fit"
+    return f"None of these {known} {found.device.target}: sweep a block size, e.g. BLOCK_N=64,32,16."
 
 
 def bytes_text(estimate: Estimate) -> str:

@@ -45,7 +45,7 @@ def picture(graph: Any, file: Path, title: str) -> None:
     left, right = min(lefts, default=0.0) - _MARGIN, max(rights, default=4.0) + _MARGIN
     right = max(right, left + 6.2)
     bottom = (max(made.rows.values(), default=0) + 0.5) * _STEP + 0.75
-    figure = new_figure(right - left, bottom + 0.75, layout=None)
+    figure = new_figure(right - left, bottom + 0.75)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(left, right)
     axes.set_ylim(bottom, -1.1 + 0.35)

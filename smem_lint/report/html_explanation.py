@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from smem_lint.explain import STAGES, Cross, Explanation, Row, differing
-from smem_lint.report.explanation import bytes_text, change_text, config_text, value_text
-from smem_lint.report.html_parts import buffers_table, definitions, excerpt
-from smem_lint.report.html_svg import curves, legend, timeline
+from smem_lint.report.curves import curves_of, types_text
+from smem_lint.report.explanation import bytes_text, change_text, config_text, nothing_fits, value_text
+from smem_lint.report.html_chart import curves
+from smem_lint.report.html_parts import definitions, excerpt, memory
 from smem_lint.report.html_tags import Child, Safe, tag
-from smem_lint.report.plot import curves as lines_of
 
 
 def explanation_body(found: Explanation, lines: Sequence[str], others: Sequence[Explanation]) -> list[Child]:
@@ -23,7 +23,7 @@ def explanation_body(found: Explanation, lines: Sequence[str], others: Sequence[
         ("not exact", "; ".join(estimate.reasons)),
     ])  # fmt: skip
     header = tag("header", tag("h1", tag("code", one.kernel), f" on {found.device.label}"), _verdict(found), facts)
-    main = [*_memory(found, lines), *_cliff(found), *_tables(found, others), *_fits(found), *_source(found, lines)]
+    main = [*_memory(found, lines), *_cliff([found, *others]), *_tables(found, others), *_fits(found), *_source(found, lines)]
     return [header, tag("main", main)]
 
 
@@ -44,27 +44,14 @@ def _verdict(found: Explanation) -> Safe:
 def _memory(found: Explanation, lines: Sequence[str]) -> list[Child]:
     if found.peak is None:
         return []
-    estimate = found.base.estimate
-    terms = [one.size for one in found.peak.buffers] + [found.peak.gaps] * bool(found.peak.gaps)
-    return [
-        tag("h2", "Who is in shared memory, and when"),
-        tag("div", timeline(estimate, found.device.optin, found.device.target), class_="picture"),
-        tag("p", f"At the peak: {' + '.join(f'{term:,}' for term in terms)} = ", tag("strong", f"{found.peak.total:,} B")),
-        buffers_table(estimate, found.peak.buffers, lines),
-    ]
+    parts = memory(found.base.estimate, found.peak, found.device.optin, found.device.target, lines)
+    return [tag("h2", "Who is in shared memory, and when"), *parts]
 
 
-def _cliff(found: Explanation) -> list[Child]:
-    lines: dict[str, Mapping[int, int]] = {}
-    for label, rows in lines_of(found)[:6]:
-        known = {row.specialization.num_stages: row.estimate.bytes for row in rows if row.estimate.bytes is not None}
-        if known:
-            lines[label] = known
-    if not lines:
-        return []
-    here = found.base.specialization.num_stages
-    drawing = curves(lines, here, found.device.optin, found.device.target)
-    return [tag("h2", "Bytes by num_stages"), legend(list(lines)) if len(lines) > 1 else None, tag("div", drawing, class_="picture")]
+def _cliff(found: Sequence[Explanation]) -> list[Child]:
+    lines = curves_of(found)
+    limits = [(one.device.target, one.device.optin) for one in found]
+    return [tag("h2", "Bytes by num_stages"), *curves(lines, limits)] if lines else []
 
 
 def _tables(found: Explanation, others: Sequence[Explanation]) -> list[Child]:
@@ -73,6 +60,10 @@ def _tables(found: Explanation, others: Sequence[Explanation]) -> list[Child]:
         parts.append(_grid(name, [row.change[name] for row in rows], [("bytes", rows)], found))
     for cross in found.crosses:
         parts.append(_cross(cross, found))
+    if found.dtypes:
+        stages = [row.change[STAGES] for row in found.tables[STAGES]]
+        lines = [(types_text(one.change), one.rows) for one in found.dtypes]
+        parts.append(_grid(f"types that are launched, by {STAGES}", stages, lines, found))
     if others:
         parts.append(_targets([found, *others]))
     return parts
@@ -88,14 +79,16 @@ def _targets(found: Sequence[Explanation]) -> Safe:
     head = tag("tr", [tag("th", name, scope="col") for name in ("target", "limit", *stages)])
     rows = []
     for one in found:
-        limit = tag("td", f"{one.device.optin:,}", class_="number")
-        rows.append(tag("tr", tag("th", one.device.label, scope="row"), limit, _cells(one.tables[STAGES], one)))
-    return _table(f"targets by {STAGES}", head, rows)
+        limit = tag("td", f"{one.device.optin:,}", class_="number", data_name="limit")
+        name = tag("th", one.device.target, scope="row", title=one.device.label, class_="target")
+        rows.append(tag("tr", name, limit, _cells(one.tables[STAGES], one, stages)))
+    labels = "; ".join(one.device.label for one in found if one.device.cards)
+    return _table(f"targets by {STAGES}" + (f" ({labels})" if labels else ""), head, rows)
 
 
 def _grid(caption: str, columns: Sequence[object], rows: Sequence[tuple[str, Sequence[Row]]], found: Explanation) -> Safe:
     head = tag("tr", tag("td"), [tag("th", value_text(value), scope="col") for value in columns])
-    return _table(caption, head, [tag("tr", tag("th", name, scope="row"), _cells(cells, found)) for name, cells in rows])
+    return _table(caption, head, [tag("tr", tag("th", name, scope="row"), _cells(cells, found, columns)) for name, cells in rows])
 
 
 def _table(caption: str, head: Safe, rows: Sequence[Safe]) -> Safe:
@@ -103,22 +96,24 @@ def _table(caption: str, head: Safe, rows: Sequence[Safe]) -> Safe:
     return tag("div", table, class_="scroll", tabindex="0")
 
 
-def _cells(rows: Sequence[Row], found: Explanation) -> list[Child]:
+def _cells(rows: Sequence[Row], found: Explanation, columns: Sequence[object]) -> list[Child]:
     cells: list[Child] = []
-    for row in rows:
+    for row, column in zip(rows, columns, strict=True):
         fits = row.fits(found.device)
         here = row.specialization == found.base.specialization
         kind = "number" + ("" if fits is not False else " over") + (" here" if here else "")
         told = "no answer" if row.estimate.bytes is None else f"{row.estimate.bytes:,}"
         mark = " ✕" if fits is False else " ?" if fits is None else ""
         title = row.estimate.error or ("over the limit" if fits is False else "fits" if fits else "may fit or not")
-        cells.append(tag("td", told + mark, class_=kind, title=title + (", this one" if here else "")))
+        cells.append(tag("td", told + mark, class_=kind, title=title + (", this one" if here else ""), data_name=value_text(column)))
     return cells
 
 
 def _fits(found: Explanation) -> list[Child]:
-    if not found.fitting:
+    if found.headroom is None or found.headroom >= 0:
         return []
+    if not found.fitting:
+        return [tag("h2", "What would fit"), tag("p", nothing_fits(found))]
     items = [
         tag("li", tag("code", change_text(differing(found.base.specialization, row))), f": {bytes_text(row.estimate)}, "
             f"{found.device.optin - (row.estimate.bytes or 0):,} to spare")

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from smem_lint.explain import peak
 from smem_lint.findings import Finding
-from smem_lint.report.html_parts import buffers_table, definitions, excerpt, spelled
-from smem_lint.report.html_svg import cliff, timeline
-from smem_lint.report.html_tags import Safe, tag
+from smem_lint.report.curves import dtypes_text
+from smem_lint.report.html_chart import cliff
+from smem_lint.report.html_parts import definitions, excerpt, memory, spelled
+from smem_lint.report.html_tags import Child, Safe, tag
 
 _RANK = {"error": 0, "warning": 1, "info": 2}
 
@@ -37,7 +38,7 @@ def _bytes(finding: Finding) -> str:
     return f"{finding.bytes:,} of {finding.limit:,} B" if finding.limit is not None else f"{finding.bytes:,} B"
 
 
-def _body(finding: Finding, sources: Mapping[str, Sequence[str]]) -> list[Safe | None]:
+def _body(finding: Finding, sources: Mapping[str, Sequence[str]]) -> list[Child]:
     config = {**finding.config.get("constexprs", {}), **finding.config.get("options", {})}
     types = {name: kind for name, kind in finding.config.get("types", {}).items() if not str(kind).isidentifier()}
     facts = definitions([
@@ -56,20 +57,16 @@ def _bounded(finding: Finding) -> bool:
     return finding.lower is not None and finding.upper is not None and finding.lower != finding.upper
 
 
-def _pictures(finding: Finding, lines: Sequence[str]) -> list[Safe | None]:
-    found: list[Safe | None] = []
+def _pictures(finding: Finding, lines: Sequence[str]) -> list[Child]:
+    found: list[Child] = []
     estimate = finding.estimate
     if estimate is not None and estimate.buffers and estimate.bytes == finding.bytes:
-        held = peak(estimate)
-        found += [
-            tag("h4", "Who is in shared memory, and when"),
-            tag("div", timeline(estimate, finding.limit, finding.target), class_="picture"),
-            buffers_table(estimate, held.buffers if held is not None else (), lines),
-        ]
+        found.append(tag("h4", "Who is in shared memory, and when"))
+        found += memory(estimate, peak(estimate), finding.limit, finding.target, lines)
     known = [one for one in finding.stages.values() if one.bytes is not None]
     if len(known) > 1 and finding.specialization is not None:
-        drawing = cliff(finding.stages, finding.specialization.num_stages, finding.limit, finding.target)
-        found += [tag("h4", "Bytes by num_stages"), tag("div", drawing, class_="picture")]
+        label, here = dtypes_text(finding.specialization), finding.specialization.num_stages
+        found += [tag("h4", "Bytes by num_stages"), *cliff(finding.stages, here, finding.limit, finding.target, label)]
     return found
 
 

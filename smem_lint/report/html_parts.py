@@ -1,41 +1,60 @@
-"""Pieces that the pages of ``check`` and of ``explain`` share: tables of buffers and source excerpts."""
+"""Pieces that the pages of ``check`` and of ``explain`` share: buffers over time, their table, and source excerpts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
 from smem_lint.engines import Buffer, Estimate
-from smem_lint.explain import lifetime
-from smem_lint.report.explanation import code_at, describe, value_text
+from smem_lint.explain import Peak, lifetime
+from smem_lint.report.explanation import code_at, describe, overlap, value_text
 from smem_lint.report.html_tags import Child, Safe, tag
+from smem_lint.report.html_timeline import KINDS, timeline
 
 _AROUND = 2
 
 
-def buffers_table(estimate: Estimate, peak: Sequence[Buffer], lines: Sequence[str]) -> Safe:
+def memory(estimate: Estimate, held: Peak | None, limit: int | None, target: str, lines: Sequence[str]) -> list[Child]:
+    """The picture of the buffers over time, the sum at the peak, and the table; bars and rows have the same numbers."""
+    at_peak = held.buffers if held is not None else ()
+    rest = sorted((one for one in estimate.buffers if one not in at_peak), key=lambda one: (one.offset, one.start))
+    numbers = {one: index for index, one in reversed(list(enumerate([*at_peak, *rest], 1)))}
+    parts: list[Child] = timeline(estimate, held, numbers, limit, target)
+    if held is not None:
+        terms = [one.size for one in held.buffers] + [held.gaps] * bool(held.gaps)
+        parts.append(tag("p", f"At the peak: {' + '.join(f'{term:,}' for term in terms)} = ", tag("strong", f"{held.total:,} B")))
+    return [*parts, _table(estimate, at_peak, rest, lines)]
+
+
+_COLUMNS = ("", "bytes", "offset", "what", "alive", "line", "source")
+
+
+def _table(estimate: Estimate, at_peak: Sequence[Buffer], rest: Sequence[Buffer], lines: Sequence[str]) -> Safe:
     """Every buffer by offset: those that make up the peak, then those that use the same bytes at other times."""
-    names = ("bytes", "offset", "what", "alive", "line", "source")
-    head = tag("tr", [tag("th", name, scope="col", class_="number" if index < 2 else None) for index, name in enumerate(names)])
-    rest = sorted((one for one in estimate.buffers if one not in peak), key=lambda one: (one.offset, one.start))
+    head = tag("tr", [tag("th", name, scope="col", class_="number" if 0 < index < 3 else None) for index, name in enumerate(_COLUMNS)])
+    rows = [_buffer(number, one, estimate, lines) for number, one in enumerate(at_peak, 1)]
+    others = [
+        _buffer(number, one, estimate, lines, [index for index, held in enumerate(at_peak, 1) if overlap(held, one)])
+        for number, one in enumerate(rest, len(at_peak) + 1)
+    ]
     bodies = [
-        tag("tbody", tag("tr", tag("th", title, colspan=6, scope="rowgroup")), [_buffer(one, estimate, lines) for one in buffers])
-        for title, buffers in (("At the peak", peak), ("At other times, in the same bytes", rest))
-        if buffers
+        tag("tbody", tag("tr", tag("th", title, colspan=len(_COLUMNS), scope="rowgroup")), found)
+        for title, found in (("At the peak", rows), ("At other times, in the same bytes (they cost nothing)", others))
+        if found
     ]
     return tag("div", tag("table", tag("thead", head), bodies, class_="buffers"), class_="scroll", tabindex="0")
 
 
-def _buffer(one: Buffer, estimate: Estimate, lines: Sequence[str]) -> Safe:
+def _buffer(number: int, one: Buffer, estimate: Estimate, lines: Sequence[str], under: Sequence[int] = ()) -> Safe:
     read = f", read at line {one.read}" if one.read and one.read != one.line else ""
-    return tag(
-        "tr",
-        tag("td", f"{one.size:,}", class_="number"),
-        tag("td", f"{one.offset:,}", class_="number"),
-        tag("td", tag("span", class_=f"swatch {one.kind}"), describe(one)),
-        tag("td", lifetime(one, estimate.loops)),
-        tag("td", f"{one.line or ''}{read}"),
-        tag("td", tag("code", code_at(one.line, lines))),
-    )  # fmt: skip
+    shared = f"in the bytes of {' '.join(f'[{index}]' for index in under)}" if under else ""
+    kind = one.kind if one.kind in KINDS else "scratch"
+    cells: list[tuple[Child, str | None]] = [
+        (f"[{number}]", "row-number"), (f"{one.size:,}", "number"), (f"{one.offset:,}", "number"),
+        ([tag("span", class_=f"swatch {kind}"), describe(one)], "what"),
+        (", ".join(filter(None, (lifetime(one, estimate.loops), shared))), None), (f"{one.line or ''}{read}", None),
+        (tag("code", code_at(one.line, lines)), None),
+    ]  # fmt: skip
+    return tag("tr", [tag("td", told, class_=kind, data_name=name) for (told, kind), name in zip(cells, _COLUMNS, strict=True)])
 
 
 def excerpt(name: str, lines: Sequence[str], marked: Iterable[int | None]) -> Safe | None:
