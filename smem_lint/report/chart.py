@@ -6,11 +6,12 @@ All lengths are in the picture's own unit (points or pixels); y runs down from t
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from smem_lint.report.curves import Curve, Point
-from smem_lint.report.places import BOLD, Box, Segment, around, place, spread, width_of
+from smem_lint.report.places import BOLD, Box, Segment, around, lead, place, spread, width_of
 
 _FAR = 3.0  # how far above the rest a limit may lie and still be drawn
 _MANY = 12
@@ -39,13 +40,14 @@ class Sheet:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Text whose middle stands at ``x``, ``y``; ``curve`` is None where several lines share the point."""
+    """Text whose middle stands at ``x``, ``y``; ``curve`` is None where several lines share the point, ``lead`` leads to it from afar."""
 
     text: str
     x: float
     y: float
     box: Box
     curve: int | None
+    lead: Segment | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +63,15 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """``spots`` are the places of each curve's points; ``note`` names the limits that lie above the picture."""
+    """``spots`` are the places of each curve's points; ``marked`` the stages whose points have marks (all, or those that matter where
+    there are many); ``note`` names the limits that lie above the picture."""
 
     sheet: Sheet
     curves: tuple[Curve, ...]
     stages: tuple[int, ...]
     top: float
     spots: tuple[tuple[tuple[float, float], ...], ...]
+    marked: tuple[frozenset[int], ...]
     limits: tuple[Limit, ...]
     labels: tuple[Label, ...]
     x_ticks: tuple[tuple[float, str], ...]
@@ -101,7 +105,8 @@ def chart(curves: Sequence[Curve], limits: Limits, sheet: Sheet) -> Chart:
     ticks = _stage_ticks(stages, [point.stages for one in curves for point in one.points if point.here], sheet)
     numbers = {number for number, _ in ticks} if len(stages) > _MANY else set(stages)
     return Chart(
-        sheet, tuple(curves), tuple(stages), top, spots, drawn, _labels(curves, spots, numbers, heights, sheet),
+        sheet, tuple(curves), tuple(stages), top, spots, tuple(_marked(one, numbers) for one in curves), drawn,
+        _labels(curves, spots, numbers, heights, sheet),
         tuple((x(number), text) for number, text in ticks), tuple((y(value), f"{value // 1024:,} KiB") for value in _kibibytes(top)),
         "above this picture: " + "; ".join(f"{name}: {limit:,} B" for limit, name in far) if far else "",
     )  # fmt: skip
@@ -124,7 +129,7 @@ def _labels(
     for index, one in enumerate(curves):
         for before, point, at in zip([None, *one.points], one.points, spots[index], strict=False):
             urgent = _urgency(one, before, point)
-            if urgent > 2 and point.stages not in numbers:
+            if urgent > 1 and point.stages not in numbers:
                 continue
             first, _, own = wanted.setdefault(at, (urgent, point, set()))
             wanted[at] = (min(first, urgent), point, own | {index})
@@ -132,16 +137,29 @@ def _labels(
     left, upper, right, lower = sheet.frame
     lines: list[Segment] = [pair for own in spots for pair in itertools.pairwise(own)]
     lines += [((left, at), (right, at)) for at in heights]
-    marks = [_mark(at, point.here) for one, own in zip(curves, spots, strict=True) for point, at in zip(one.points, own, strict=True)]
+    marks = [
+        _mark(at, point.here)
+        for one, own in zip(curves, spots, strict=True)
+        for point, at in zip(one.points, own, strict=True)
+        if point.stages in _marked(one, numbers)
+    ]
     few = len(numbers) <= _MANY
     wishes = [_wishes(at, point, sheet, few) for at, (_, point, _) in order]
     bounds = (left + 2, upper - sheet.text, right - 2, lower - 2)
     found: list[Label] = []
-    for box, (_, (_, point, own)) in zip(place(wishes, marks, lines, bounds), order, strict=True):
+    put = place(wishes, marks, lines, bounds, [at for at, _ in order])
+    for box, (at, (_, point, own)) in zip(put, order, strict=True):
         if box is not None:
             middle = (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
-            found.append(Label(f"{point.bytes:,}", *middle, box, min(own) if len(own) == 1 else None))
+            line = lead(at, box)
+            far = math.dist(*line) > 2.5 * _MARK
+            found.append(Label(f"{point.bytes:,}", *middle, box, min(own) if len(own) == 1 else None, line if far else None))
     return tuple(found)
+
+
+def _marked(curve: Curve, numbers: set[int]) -> frozenset[int]:
+    pairs = zip([None, *curve.points], curve.points, strict=False)
+    return frozenset(point.stages for before, point in pairs if point.stages in numbers or _urgency(curve, before, point) < 2)
 
 
 def _mark(at: tuple[float, float], here: bool) -> Box:

@@ -41,8 +41,9 @@ class Curve:
 def curves_of(found: Sequence[Explanation]) -> list[Curve]:
     """One for each value that is swept, or each combination of types that is launched, on each target; those that coincide are one."""
     together: dict[Any, list[tuple[str, Explanation, Sequence[Row]]]] = {}
+    varying = tuple(dict.fromkeys(name for one in found for line in one.dtypes[:1] for name in line.change))
     for one in found:
-        for label, rows in _lines(one):
+        for label, rows in _lines(one, varying):
             shape = tuple((row.specialization.num_stages, row.estimate.bytes, row.estimate.exact) for row in rows)
             if any(row.estimate.bytes is not None for row in rows):
                 together.setdefault(shape, []).append((label, one, rows))
@@ -100,22 +101,31 @@ def _told(parts: Sequence[tuple[str, str]], targets: Sequence[str]) -> str:
     by_label: dict[str, list[str]] = {}
     for label, target in parts:
         by_label.setdefault(label, []).append(target)
-    every = set(targets)
-    return "; ".join(label if set(own) == every else f"{label} ({', '.join(dict.fromkeys(own))})" for label, own in by_label.items())
+    by_targets: dict[tuple[str, ...], list[str]] = {}
+    for label, own in by_label.items():
+        by_targets.setdefault(tuple(dict.fromkeys(own)), []).append(label)
+    told = [(" or ".join(labels), names) for names, labels in by_targets.items()]
+    return "; ".join(labels if set(names) == set(targets) else f"{labels} ({', '.join(names)})" for labels, names in told)
 
 
-def _lines(found: Explanation) -> list[tuple[str, Sequence[Row]]]:
-    """Labelled by all that varies among them: by each sweep's value, and by the types."""
+def _lines(found: Explanation, varying: Sequence[str]) -> list[tuple[str, Sequence[Row]]]:
+    """Labelled by all that varies among them: by each sweep's value, and by the types (``varying``: of these arguments, on any target)."""
     sweeps = [cross.sweep for cross in found.crosses]
     lines: list[tuple[str, Sequence[Row]]] = []
-    own = [types_text(found.dtypes[0].change)] if found.dtypes else []
+    own = [_types_of_base(found, varying)] if varying else []
     for cross in found.crosses:
         for value, rows in zip(cross.sweep.values, cross.rows, strict=True):
             told = [f"{one.label} = {value_text(value if one is cross.sweep else _base_value(one, found))}" for one in sweeps]
             lines.append((", ".join([*told, *own]), rows))
     base = [f"{one.label} = {value_text(_base_value(one, found))}" for one in sweeps]
-    lines += [(", ".join([*base, types_text(one.change)]), one.rows) for one in found.dtypes]
-    return lines or [(dtypes_text(found.base.specialization), found.tables[STAGES])]
+    for other in found.dtypes:
+        types = {name: other.change.get(name, found.base.specialization.signature.get(name)) for name in varying}
+        lines.append((", ".join([*base, types_text(types)]), other.rows))
+    return lines or [(own[0] if own else dtypes_text(found.base.specialization), found.tables[STAGES])]
+
+
+def _types_of_base(found: Explanation, names: Sequence[str]) -> str:
+    return types_text({name: found.base.specialization.signature.get(name) for name in names})
 
 
 def _base_value(sweep: Sweep, found: Explanation) -> Any:

@@ -70,9 +70,12 @@ def _picture(made: Chart) -> Safe:
     parts.append(text("num_stages", (left + right) / 2, bottom + 28, "axis", "middle"))
     for index, limit in enumerate(made.limits):
         parts += _limit(made, index, limit.y, limit.label_y, limit.rows, ", ".join(limit.targets))
-    parts += [_line(one, spots) for one, spots in zip(made.curves, made.spots, strict=True)]
+    parts += [_line(*one) for one in zip(made.curves, made.spots, made.marked, strict=True)]
     for label in made.labels:
         color = f"value line-{made.curves[label.curve].color}" if label.curve is not None else "value"
+        if label.lead is not None:
+            (x0, y0), (x1, y1) = label.lead
+            parts.append(line(x0, y0, x1, y1, f"{color} lead"))
         parts.append(text(label.text, label.x, label.y, color, "middle"))
     if made.note:
         parts.append(text(made.note, right, 10, "axis", "end"))
@@ -90,14 +93,15 @@ def _limit(made: Chart, index: int, y: float, label_y: float, rows: Sequence[str
     return parts
 
 
-def _line(one: Curve, spots: Sequence[tuple[float, float]]) -> Safe:
+def _line(one: Curve, spots: Sequence[tuple[float, float]], marked: frozenset[int]) -> Safe:
     path = "".join(f"{'L' if index else 'M'}{number(x)},{number(y)}" for index, (x, y) in enumerate(spots))
     parts: list[Child] = [tag("path", d=path, class_=f"curve style-{one.style}")]
     for point, (x, y) in zip(one.points, spots, strict=True):
         over = ", over the limit" if point.over == "all" else ", over the limit of some targets" if point.over else ""
         here = ", this config" if point.here else ""
         name = f"{one.label}, " if one.label else ""
-        parts.append(_mark(point.over, x, y, f"{name}num_stages={point.stages}: {point.bytes:,} B{over}{here}"))
+        if point.stages in marked:
+            parts.append(_mark(point.over, x, y, f"{name}num_stages={point.stages}: {point.bytes:,} B{over}{here}"))
         if point.here:
             parts.append(_mark("here", x, y))
     return tag("g", parts, class_=f"line-{one.color}")

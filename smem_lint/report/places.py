@@ -20,13 +20,19 @@ def width_of(text: str, size: float) -> float:
     return size * sum(0.37 if one in _NARROW else 0.98 if one in _WIDE or one >= _FAR_EAST else 0.65 for one in text)
 
 
-def place(wishes: Sequence[Sequence[Box]], blocked: Iterable[Box], lines: Sequence[Segment], bounds: Box) -> list[Box | None]:
-    """For each label the first of its boxes that is free, in the order given; None where none is."""
+def place(
+    wishes: Sequence[Sequence[Box]], blocked: Iterable[Box], lines: Sequence[Segment], bounds: Box, leads: Sequence[Point] = ()
+) -> list[Box | None]:
+    """For each label the first of its boxes that is free, in the order given; None where none is.
+
+    With ``leads`` a label is led to its point by a line, which crosses no other label or mark.
+    """
     taken = list(blocked)
     found: list[Box | None] = []
-    for boxes in wishes:
+    for index, boxes in enumerate(wishes):
         free = (box for box in boxes if _within(box, bounds) and not any(meet(box, other) for other in taken))
-        chosen = next((box for box in free if not any(crosses(box, line) for line in lines)), None)
+        clear = (box for box in free if not any(crosses(box, line) for line in lines))
+        chosen = next((box for box in clear if not leads or _led(leads[index], box, taken)), None)
         found.append(chosen)
         if chosen is not None:
             taken.append(chosen)
@@ -42,6 +48,16 @@ def around(at: Point, width: float, height: float, gap: float, far: bool = True)
         steps += [(side, 0.0), (-side, 0.0), (side, -up / 2), (-side, -up / 2), (side, up / 2), (-side, up / 2)]
         steps += [(sideways * width, factor * up) for factor in (-1.7, 1.7, -2.4, 2.4) for sideways in (0.0, -0.6, 0.6)]
     return [(x + dx - width / 2, y + dy - height / 2, x + dx + width / 2, y + dy + height / 2) for dx, dy in steps]
+
+
+def lead(at: Point, box: Box) -> Segment:
+    """From a point to the nearest place of a box's edge."""
+    return at, (min(max(at[0], box[0]), box[2]), min(max(at[1], box[1]), box[3]))
+
+
+def _led(at: Point, box: Box, taken: Sequence[Box]) -> bool:
+    line = lead(at, box)
+    return not any(crosses(other, line) for other in taken if not (other[0] <= at[0] <= other[2] and other[1] <= at[1] <= other[3]))
 
 
 def spread(centres: Sequence[float], height: float, low: float, high: float) -> list[float]:
