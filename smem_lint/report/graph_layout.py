@@ -1,7 +1,7 @@
 """Places for the nodes of a dataflow graph: rows from top to bottom, a loop's rows its own, few crossings.
 
 The method is Sugiyama's: longest paths give the rows, invisible nodes carry edges over rows, medians order each row, and the
-neighbours' centres pull the nodes into place.
+neighbours' centres pull the nodes into place. What passes a loop without having to do with it passes beside the loop's frame.
 """
 
 from __future__ import annotations
@@ -14,20 +14,27 @@ from typing import Any
 _SWEEPS = 8
 _PULLS = 24
 _GAP = 0.3
-_DUMMY = 0.2
+_LANE = 0.2
+PAD = 0.2
+"""Between what is in a loop and the loop's frame, in units of the widths."""
 Node = Hashable
+Loops = tuple[int, ...]
 
 
 @dataclass
 class Layout:
     """``rows`` and ``centres`` of each node (row number from the top; units of ``widths`` to the right); ``routes`` of the edges.
 
-    A route is the nodes and invisible nodes that an edge passes, from its start to its end.
+    A route is the nodes and invisible nodes (lanes) that an edge passes, from its start to its end: down, or up where it is carried to
+    the next iteration. ``frames`` are the left and right ends of each loop, and its first and last row; ``inside`` the loops that a
+    node or a lane is in, the outermost first.
     """
 
     rows: dict[Node, int] = field(default_factory=dict)
     centres: dict[Node, float] = field(default_factory=dict)
     routes: dict[tuple[Node, Node], list[Node]] = field(default_factory=dict)
+    frames: dict[int, tuple[float, float, int, int]] = field(default_factory=dict)
+    inside: dict[Node, Loops] = field(default_factory=dict)
 
 
 def layout(graph: Any, widths: dict[Node, float]) -> Layout:
@@ -35,10 +42,32 @@ def layout(graph: Any, widths: dict[Node, float]) -> Layout:
     made = Layout()
     forward = _forward(graph)
     _rows(graph, forward, None, 0, made.rows)
-    layers = _layers(forward, made, widths)
-    _order(layers, made)
+    made.inside = {node: _chain(graph, graph.nodes[node]["loop"]) for node in graph}
+    spans = _spans(graph, made)
+    layers = _layers(graph, made, widths, spans)
+    _order(layers, made, spans)
     _pull(layers, made, widths)
+    _frame(layers, made, widths, spans)
     return made
+
+
+def _chain(graph: Any, loop: int | None) -> Loops:
+    """A loop and those around it, the outermost first."""
+    found: Loops = ()
+    while loop is not None:
+        found = (loop, *found)
+        loop = graph.graph["loops"][loop][0]
+    return found
+
+
+def _spans(graph: Any, made: Layout) -> dict[int, tuple[int, int]]:
+    """The first and the last row of each loop that has nodes; outer loops first."""
+    found = {}
+    for loop in sorted(graph.graph["loops"], key=lambda one: (len(_chain(graph, one)), one)):
+        own = [made.rows[node] for node in graph if loop in made.inside[node]]
+        if own:
+            found[loop] = min(own), max(own)
+    return found
 
 
 def _forward(graph: Any) -> list[tuple[Node, Node]]:
@@ -131,15 +160,19 @@ def _longest(nodes: Sequence[Node], edges: Iterable[tuple[Node, Node]], first: i
     return max((rows[node] for node in nodes), default=first - 1) + 1
 
 
-def _layers(edges: Sequence[tuple[Node, Node]], made: Layout, widths: dict[Node, float]) -> list[list[Node]]:
-    """The nodes of each row, with an invisible one wherever an edge passes."""
-    for start, end in edges:
-        route: list[Node] = [start]
-        for row in range(made.rows[start] + 1, made.rows[end]):
-            between = ("passing", start, row)
-            made.rows[between], widths[between] = row, _DUMMY
-            route.append(between)
-        made.routes[start, end] = [*route, end]
+def _layers(graph: Any, made: Layout, widths: dict[Node, float], spans: dict[int, tuple[int, int]]) -> list[list[Node]]:
+    """The nodes of each row, with a lane wherever an edge passes: within the loops that it begins or ends in."""
+    for start, end in graph.edges:
+        down = made.rows[start] < made.rows[end]
+        top, bottom = (start, end) if down else (end, start)
+        route: list[Node] = [top]
+        for row in range(made.rows[top] + 1, made.rows[bottom]):
+            around = [loop for loop, (first, last) in spans.items() if first <= row <= last]
+            inside = tuple(loop for loop in around if loop in made.inside[start] or loop in made.inside[end])
+            lane = ("passing", start, row, inside, down)
+            made.rows[lane], widths[lane], made.inside[lane] = row, _LANE, inside
+            route.append(lane)
+        made.routes[start, end] = [*route, bottom] if down else [bottom, *reversed(route)]
     layers: list[list[Node]] = [[] for _ in range(max(made.rows.values(), default=0) + 1)]
     for node, row in made.rows.items():
         layers[row].append(node)
@@ -150,21 +183,37 @@ def _neighbours(made: Layout) -> tuple[dict[Node, list[Node]], dict[Node, list[N
     above: dict[Node, list[Node]] = {node: [] for node in made.rows}
     below: dict[Node, list[Node]] = {node: [] for node in made.rows}
     for route in made.routes.values():
-        for start, end in itertools.pairwise(route):
-            if start not in above[end]:
+        for one, other in itertools.pairwise(route):
+            start, end = (one, other) if made.rows[one] < made.rows[other] else (other, one)
+            if made.rows[start] < made.rows[end] and start not in above[end]:
                 above[end].append(start)
                 below[start].append(end)
     return above, below
 
 
-def _order(layers: list[list[Node]], made: Layout) -> None:
+def _order(layers: list[list[Node]], made: Layout, spans: dict[int, tuple[int, int]]) -> None:
     above, below = _neighbours(made)
+    chains = [[loop for loop, (first, last) in spans.items() if first <= row <= last] for row in range(len(layers))]
+    for row, layer in enumerate(layers):
+        layer[:] = _parted(layer, chains[row], made.inside)
     for sweep in range(_SWEEPS):
         down = sweep % 2 == 0
         near = above if down else below
         for row in range(1, len(layers)) if down else range(len(layers) - 2, -1, -1):
             place = {node: index for index, node in enumerate(layers[row - 1 if down else row + 1])}
             layers[row].sort(key=_median(near, place, {node: index for index, node in enumerate(layers[row])}))
+            layers[row][:] = _parted(layers[row], chains[row], made.inside)
+
+
+def _parted(layer: list[Node], chain: Sequence[int], within: dict[Node, Loops]) -> list[Node]:
+    """The same order, but what is not in a row's loop to the left or to the right of all that is."""
+    if not chain:
+        return layer
+    inside = [node for node in layer if chain[0] in within[node]]
+    middle = sum(layer.index(node) for node in inside) / max(len(inside), 1)
+    left = [node for index, node in enumerate(layer) if chain[0] not in within[node] and index < middle]
+    right = [node for index, node in enumerate(layer) if chain[0] not in within[node] and index >= middle]
+    return [*left, *_parted(inside, chain[1:], within), *right]
 
 
 def _median(near: dict[Node, list[Node]], place: dict[Node, int], now: dict[Node, int]) -> Callable[[Node], float]:
@@ -205,3 +254,35 @@ def _settle(layer: Sequence[Node], wanted: dict[Node, float], centres: dict[Node
         right[index] = min(wanted[node], most)
     for node, a, b in zip(layer, left, right, strict=True):
         centres[node] = (a + b) / 2
+
+
+def _frame(layers: Sequence[Sequence[Node]], made: Layout, widths: dict[Node, float], spans: dict[int, tuple[int, int]]) -> None:
+    """The frames of the loops, inner ones first, and what only passes moved to beside them."""
+    within = made.inside
+    for loop, (first, last) in reversed(spans.items()):
+        own = [node for row in range(first, last + 1) for node in layers[row] if loop in within[node]]
+        inner = [frame for other, frame in made.frames.items() if first <= frame[2] and frame[3] <= last and other != loop]
+        left = min([made.centres[node] - widths[node] / 2 for node in own] + [one[0] for one in inner]) - PAD
+        right = max([made.centres[node] + widths[node] / 2 for node in own] + [one[1] for one in inner]) + PAD
+        made.frames[loop] = left, right, first, last
+        rows = layers[first : last + 1]
+        for side, edge in ((-1, left), (1, right)):
+            _beside(rows, loop, side, edge, made)
+
+
+def _beside(rows: Sequence[Sequence[Node]], loop: int, side: int, edge: float, made: Layout) -> None:
+    """Lanes that pass a loop's frame on one side (-1: left): straight past all of it, each further out than the last."""
+    lanes: dict[Node, list[Node]] = {}
+    for layer in rows:
+        places = [index for index, node in enumerate(layer) if loop in made.inside[node]]
+        if places:
+            for node in reversed(layer[: places[0]]) if side < 0 else layer[places[-1] + 1 :]:
+                lanes.setdefault((node[1], node[3], node[4]) if isinstance(node, tuple) else node, []).append(node)
+
+    def out(own: Sequence[Node]) -> float:
+        return sum(side * made.centres[one] for one in own) / len(own)
+
+    for own in sorted(lanes.values(), key=out):
+        edge = side * max(side * edge + _LANE, *(side * made.centres[one] for one in own))
+        for one in own:
+            made.centres[one] = edge

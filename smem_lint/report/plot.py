@@ -79,7 +79,8 @@ def _curve(axes: Any, made: Chart, index: int, entry: str) -> None:
     xs = [made.stages.index(one.stages) for one in curve.points]
     ys = [one.bytes for one in curve.points]
     color = LINES[curve.color]
-    axes.plot(xs, ys, color=color, linewidth=1.8, linestyle=_STYLES[curve.style], label=drawable(entry), zorder=3)
+    label = "\n".join(map(drawable, entry.split("\n")))
+    axes.plot(xs, ys, color=color, linewidth=1.8, linestyle=_STYLES[curve.style], label=label, zorder=3)
     for x, one in zip(xs, curve.points, strict=True):
         if one.stages not in made.marked[index]:
             continue
