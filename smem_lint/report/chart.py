@@ -80,10 +80,10 @@ class Chart:
 
 
 def chart(curves: Sequence[Curve], limits: Limits, sheet: Sheet) -> Chart:
-    """Lay a plot out; ``limits`` are (target, bytes), the first target's always drawn unless it presses the lines to the floor."""
+    """Lay a plot out; ``limits`` are (target, bytes): the first target's is drawn in any case, others that are not far above all."""
     stages = sorted({point.stages for one in curves for point in one.points})
     highest = max([point.bytes for one in curves for point in one.points], default=1)
-    near = _FAR * max([highest, *(limit for _, limit in limits[:1] if limit <= _FAR * highest)])
+    near = _FAR * max([highest, *(limit for _, limit in limits[:1])])
     shown = {limit: tuple(dict.fromkeys(name for name, one in limits if one == limit)) for _, limit in limits if limit <= near}
     top = max([highest, *shown]) * 1.13
     left, upper, right, lower = sheet.frame
@@ -107,7 +107,7 @@ def chart(curves: Sequence[Curve], limits: Limits, sheet: Sheet) -> Chart:
     return Chart(
         sheet, tuple(curves), tuple(stages), top, spots, tuple(_marked(one, numbers) for one in curves), drawn,
         _labels(curves, spots, numbers, heights, sheet),
-        tuple((x(number), text) for number, text in ticks), tuple((y(value), f"{value // 1024:,} KiB") for value in _kibibytes(top)),
+        tuple((x(number), text) for number, text in ticks), tuple((y(value), told) for value, told in byte_ticks(top, 8)),
         "above this picture: " + "; ".join(f"{name}: {limit:,} B" for limit, name in far) if far else "",
     )  # fmt: skip
 
@@ -202,8 +202,9 @@ def _stage_ticks(stages: Sequence[int], here: Sequence[int], sheet: Sheet) -> li
     return sorted((number, str(number)) for number, chosen in zip(order, put, strict=True) if chosen is not None)
 
 
-def _kibibytes(top: float) -> range:
-    step = 1024
-    while top / step > 8:
+def byte_ticks(top: float, most: int) -> list[tuple[int, str]]:
+    """Round numbers of bytes up to ``top``, and how they are told."""
+    step = 1
+    while top / step > most:
         step *= 2
-    return range(0, int(top) + 1, step)
+    return [(value, f"{value // 1024:,} KiB" if step >= 1024 else f"{value:,} B") for value in range(0, int(top) + 1, step)]

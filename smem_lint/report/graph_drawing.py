@@ -12,7 +12,7 @@ from smem_lint.report.graph_layout import Layout, layout
 from smem_lint.report.tokens import shortened
 
 _HEIGHT = 0.62
-_GAP, _FRAME, _TITLE = 0.38, 0.12, 0.2  # between rows, for the edge of a loop's frame, for the frame's title
+_GAP, _FRAME, _TITLE = 0.38, 0.18, 0.16  # between rows, for the edge of a loop's frame, for the frame's title
 _CHARACTER = 0.068
 _MARGIN = 0.35
 _CODE = 40
@@ -114,7 +114,7 @@ def _path(route: list[Any], whole: Drawing, ports: dict[tuple[Any, Any], float])
     x0, x1 = ports[start, route[1]], ports[end, route[-2]]
     y0, y1 = middles[made.rows[start]], middles[made.rows[end]]
     if made.rows[start] == made.rows[end]:
-        return [(x0, y0 + half), (x0, y0 + half + 0.2), (x1, y1 + half + 0.2), (x1, y1 + half)]
+        return [(x0, y0 + half), (x0, y0 + half + 0.12), (x1, y1 + half + 0.12), (x1, y1 + half)]
     points = [(x0, y0 + (half if down else -half))]
     for lane in route[1:-1]:
         ends = [(made.centres[lane], y) for y in _extent(lane, whole)]
@@ -201,7 +201,7 @@ def _loops(made: Drawing) -> dict[int, Box]:
     boxes: dict[int, Box] = {}
     for number, (left, right, first, last) in made.made.frames.items():
         inner = [box for other, box in boxes.items() if _holds(made.graph, number, other)]
-        top = min([made.middles[first] - _HEIGHT / 2, *(box[2] for box in inner)]) - _FRAME - 0.14
+        top = min([made.middles[first] - _HEIGHT / 2, *(box[2] for box in inner)]) - _FRAME - 0.08
         bottom = max([made.middles[last] + _HEIGHT / 2, *(box[3] for box in inner)]) + _FRAME
         boxes[number] = left, right, top, bottom
     return boxes

@@ -27,7 +27,7 @@ def curves(lines: Sequence[Curve], limits: Limits) -> list[Child]:
     """The legend and the picture."""
 
     def draw(width: int) -> Safe:
-        sheet = Sheet(width, 320, 64, 96, 22, 40, 11) if width == WIDE else Sheet(width, 320, 52, 72, 22, 40, 10.5)
+        sheet = Sheet(width, 320, 64, 96, 22, 40, 11) if width == WIDE else Sheet(width, 320, 52, 80, 22, 40, 10.5)
         return _picture(chart(lines, limits, sheet))
 
     return [_legend(lines, limits), both(draw)]

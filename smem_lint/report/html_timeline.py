@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from smem_lint.engines import Buffer, Estimate, Loop
 from smem_lint.explain import Peak, lifetime
+from smem_lint.report.chart import byte_ticks
 from smem_lint.report.explanation import describe
 from smem_lint.report.html_svg import WIDE, both, line, number, rectangle, svg, text
 from smem_lint.report.html_tags import Child, Safe, tag
@@ -100,8 +101,9 @@ class _Drawing:
 
     def picture(self, peak: Peak | None, numbers: dict[Buffer, int], target: str) -> Safe:
         order = sorted(self.buffers, key=lambda one: (numbers.get(one, 0), one.start - one.end, one.offset))
-        at = self.x(peak.position + 0.5) if peak is not None else None
-        lines: list[Segment] = [((at, 0.0), (at, self.bottom))] if at is not None else []
+        begin, end = self._peak(peak)
+        dotted = sorted({begin, end} if end - begin > 8 else {(begin + end) / 2}) if peak is not None else []
+        lines: list[Segment] = [((at, 0.0), (at, self.bottom)) for at in dotted]
         if self.shown is not None:
             lines.append(((self.left, self.y(self.shown)), (self.right, self.y(self.shown))))
         parts: list[Child] = [self._band(one) for one in self.loops]
@@ -110,24 +112,30 @@ class _Drawing:
         edges = [self.x(edge) for one in self.loops for edge in (one.start, one.end)]
         parts += [line(edge, self.top, edge, self.bottom, "loop-edge") for edge in edges]
         parts += self._limit(target)
-        if at is not None:
-            parts += [line(at, self.top - 6, at, self.bottom, "peak"), text("peak", at, self.top - 13, "axis strong", "middle")]
+        parts += [line(at, self.top - 5, at, self.bottom, "peak") for at in dotted]
+        if dotted:
+            middle = min(max((begin + end) / 2, self.left + 16), self.right - 16)
+            parts.append(rectangle(min(begin, dotted[0] - 1), self.top - 6, max(end, dotted[-1] + 1), self.top - 3, "peak-strip"))
+            parts.append(text("peak", middle, self.top - 13, "axis strong", "middle"))
         parts += self._numbers(order, numbers, lines)
         parts += self._strips()
         parts.append(text("program order →", self.right, self.height - 9, "axis", "end"))
         return svg(f"Buffers of {self.total:,} bytes against program order", parts, "timeline", self.width, self.height)
 
+    def _peak(self, peak: Peak | None) -> tuple[float, float]:
+        """From where to where all buffers of the peak are held."""
+        if peak is None:
+            return 0.0, 0.0
+        return self.x(max(one.start for one in peak.buffers)), self.x(min(one.end for one in peak.buffers))
+
     def _band(self, loop: Loop) -> Safe:
         return rectangle(self.x(loop.start), self.top, self.x(loop.end), self.bottom, "loop")
 
     def _grid(self) -> list[Child]:
-        step = 1024
-        while self.high / step > 7:
-            step *= 2
         parts: list[Child] = []
-        for value in range(0, int(self.limit if self.over and self.limit is not None else self.high) + 1, step):
+        for value, told in byte_ticks(self.limit if self.over and self.limit is not None else self.high, 7):
             parts += [line(self.left, self.y(value), self.right, self.y(value), "grid")]
-            parts += [text(f"{value // 1024} KiB", self.left - 6, self.y(value), "axis", "end")]
+            parts += [text(told, self.left - 6, self.y(value), "axis", "end")]
         return parts
 
     def _bar(self, one: Buffer, row: int | None) -> Safe:
@@ -224,6 +232,7 @@ def _beside(bar: Box, width: float) -> list[Box]:
     spots = [(right + 2, middle), (left - 2 - width, middle), ((left + right - width) / 2, top - high / 2 - 1)]
     spots += [((left + right - width) / 2, bottom + high / 2 + 1), (right + 2, middle - 6), (left - 2 - width, middle - 6)]
     spots += [(right + 2, middle + 6), (left - 2 - width, middle + 6)]
+    spots += [(right + 9, middle), (right + 9, middle - 6), (right + 9, middle + 6)]
     return [(x, y - high / 2, x + width, y + high / 2) for x, y in spots]
 
 

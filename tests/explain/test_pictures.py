@@ -103,32 +103,6 @@ def test_pictures_come_out_the_same(option, tmp_path, capsys):
     assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_lines_of_a_plot(monkeypatch, tmp_path, capsys):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra report)")
-    drawn = {}
-    monkeypatch.setattr("smem_lint.report.plot.save", lambda figure, file: drawn.update(figure=figure))
-    main(["explain", MLA, "kv_cache=*bf16,*fp8e4nv", "num_stages=1,2", "--plot", str(tmp_path / "x.svg"), "--target", "sm_120,sm_90"])
-    capsys.readouterr()
-    (axes,) = drawn["figure"].axes
-    curves = {line.get_label(): list(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) == 2 and line.get_marker() == "None"}
-    assert curves["kv_cache = *bf16"] == [59392, 63488] and curves["kv_cache = *fp8e4nv"] == [83968, 102400]
-    told = [text.get_text() for text in axes.texts]
-    assert "sm_120: 101,376 B" in told and "sm_90: 232,448 B" in told and "102,400" in told
-    across = {line.get_ydata()[0] for line in axes.lines if list(line.get_xdata()) == [0, 1]}
-    assert across == {101_376, 232_448} and axes.get_ylim()[1] > 232_448
-
-
-def test_a_limit_far_above_all_that_is_asked_for_is_told_and_not_drawn(monkeypatch, tmp_path, capsys):
-    pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra report)")
-    drawn = {}
-    monkeypatch.setattr("smem_lint.report.plot.save", lambda figure, file: drawn.update(figure=figure))
-    softmax = f"{KERNELS / 'softmax.py'}::online_softmax_kernel"
-    main(["explain", softmax, "BLOCK=1024", "--plot", str(tmp_path / "x.svg"), "--target", "sm_75,sm_90"])
-    capsys.readouterr()
-    (axes,) = drawn["figure"].axes
-    assert "above this picture: sm_90: 232,448 B" in [text.get_text() for text in axes.texts] and axes.get_ylim()[1] < 232_448
-
-
 def test_without_matplotlib(monkeypatch, tmp_path, capsys):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["explain", MLA, "--html", str(tmp_path / "x.html"), "--graph", str(tmp_path / "x.dot")]) == 1

@@ -11,6 +11,7 @@ import browser
 import hostile
 import pytest
 
+from smem_lint.cli import main
 from smem_lint.report.html import render_explanation, render_page
 
 
@@ -104,7 +105,7 @@ const ground = (one) => { for (; one; one = one.parentElement) { const c = getCo
 return [...document.querySelectorAll(arguments[0])].map((one) => { const svg = one instanceof SVGElement;
   const a = level(getComputedStyle(one)[svg ? "fill" : "color"]);
   const inside = svg && one.classList.contains("inside");
-  const b = level(inside ? getComputedStyle(one.parentNode.querySelector("rect")).fill : ground(one));
+  const b = level(inside ? getComputedStyle(one).stroke : ground(one));
   return [one.className.baseVal ?? one.className, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)]; });
 """
 
@@ -118,11 +119,62 @@ def test_light_and_dark_can_be_read(pages, name, dark):
         driver.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
         paper = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
         assert paper == ("rgb(21, 24, 29)" if dark else "rgb(255, 255, 255)")
-        found = driver.execute_script(
-            CONTRAST, "h1, dd, dt, .badge, .message, .lead, .axis, .inside, .limit-text, caption, td, .gutter, footer"
-        )
+        looked_at = "h1, dd, dt, td, caption, footer, .badge, .message, p.lead, .gutter, .key"
+        found = driver.execute_script(CONTRAST, f"{looked_at}, .axis, .inside, .outside, .limit-text, text.value")
         assert len(found) > 20 and [(what, ratio) for what, ratio in found if ratio < 4.5] == []
         keep(driver, f"{name}-{'dark' if dark else 'light'}")
+    finally:
+        driver.quit()
+
+
+SIDEWAYS = """
+return [...document.querySelectorAll(".scroll, .picture, svg, td, th")].filter((one) => one.getClientRects().length
+  && (one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).display !== "inline"
+      || one.getBoundingClientRect().right > window.innerWidth)).map((one) => one.outerHTML.slice(0, 90));
+"""
+OVERLAPS = """
+const found = [];
+for (const svg of document.querySelectorAll(".picture svg")) {
+  if (!svg.getClientRects().length) continue;
+  const frame = svg.getBoundingClientRect();
+  const texts = [...svg.querySelectorAll("text")].map((one) => [one.textContent, one.getBoundingClientRect()]);
+  texts.forEach(([told, box], index) => {
+    if (box.left < frame.left || box.right > frame.right || box.top < frame.top - 1 || box.bottom > frame.bottom + 1)
+      found.push([told, "cut"]);
+    for (const [other, its] of texts.slice(index + 1))
+      if (box.left < its.right - 1 && its.left < box.right - 1 && box.top < its.bottom - 4 && its.top < box.bottom - 4)
+        found.push([told, other]);
+  });
+}
+return [document.querySelectorAll(".picture svg text").length, found];
+"""
+KERNELS = Path(__file__).parents[2] / "fixtures" / "kernels"
+REAL = {
+    "mla": (f"{KERNELS / 'mla_decode.py'}::_mla_decode_split", "--target", "sm_120,sm_90"),
+    "swept": (
+        f"{KERNELS / 'fused_moe.py'}::fused_moe_kernel", "a_ptr,b_ptr=*fp8e4nv,*bf16", "BLOCK_SIZE_N=256,128", "--target", "sm_120,sm_90",
+    ),
+    "stages": (f"{KERNELS / 'mla_decode.py'}::_mla_decode_split", f"num_stages={','.join(map(str, range(1, 65)))}"),
+    "backward": (f"{KERNELS / 'flash_attention_backward.py'}::_bwd_dkdv", "--target", "sm_120,sm_90,sm_80"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("name", REAL)
+def test_no_text_of_a_picture_covers_another(tmp_path, capsys, name, width):
+    page = tmp_path / "page.html"
+    assert main(["explain", *REAL[name], "--html", str(page)]) in (0, 1)
+    capsys.readouterr()
+    driver = browser.start(width=width)
+    try:
+        driver.get(page.as_uri())
+        texts, found = driver.execute_script(OVERLAPS)
+        assert texts > 40 and found == []
+        if width == 390:
+            assert driver.execute_script(SIDEWAYS) == []
+            alive = driver.find_element("css selector", "td[data-name=alive]")
+            assert alive.is_displayed() and alive.rect["x"] + alive.rect["width"] <= 390
+        keep(driver, f"{name}-{width}")
     finally:
         driver.quit()
 
@@ -135,6 +187,7 @@ def test_a_narrow_window_does_not_scroll_sideways(pages, name):
         driver.execute_script("document.querySelectorAll('details').forEach(one => one.open = true)")
         width, window = driver.execute_script("return [document.documentElement.scrollWidth, window.innerWidth]")
         assert window == 390 and width <= window
+        assert driver.execute_script(SIDEWAYS) == []
         keep(driver, f"{name}-narrow")
     finally:
         driver.quit()
