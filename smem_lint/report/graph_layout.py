@@ -7,7 +7,7 @@ neighbours' centres pull the nodes into place. What passes a loop without having
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -203,17 +203,42 @@ def _order(layers: list[list[Node]], made: Layout, spans: dict[int, tuple[int, i
             place = {node: index for index, node in enumerate(layers[row - 1 if down else row + 1])}
             layers[row].sort(key=_median(near, place, {node: index for index, node in enumerate(layers[row])}))
             layers[row][:] = _parted(layers[row], chains[row], made.inside)
+    sides = _sides(layers, chains, made.inside)
+    for row, layer in enumerate(layers):
+        layer[:] = _parted(layer, chains[row], made.inside, sides)
 
 
-def _parted(layer: list[Node], chain: Sequence[int], within: dict[Node, Loops]) -> list[Node]:
-    """The same order, but what is not in a row's loop to the left or to the right of all that is."""
+def _parted(layer: list[Node], chain: Sequence[int], within: dict[Node, Loops], sides: Mapping[Node, int] | None = None) -> list[Node]:
+    """The same order, but what is not in a row's loop to the left or to the right of all that is: as ``sides`` say, else as it stands."""
     if not chain:
         return layer
     inside = [node for node in layer if chain[0] in within[node]]
-    middle = sum(layer.index(node) for node in inside) / max(len(inside), 1)
-    left = [node for index, node in enumerate(layer) if chain[0] not in within[node] and index < middle]
-    right = [node for index, node in enumerate(layer) if chain[0] not in within[node] and index >= middle]
-    return [*left, *_parted(inside, chain[1:], within), *right]
+    standing = _standing(layer, chain[0], within)
+    side = {node: (sides or {}).get((chain[0], _lane(node)), at) for node, at in standing.items()}
+    left, right = ([node for node in layer if side.get(node) == at] for at in (-1, 1))
+    return [*left, *_parted(inside, chain[1:], within, sides), *right]
+
+
+def _standing(layer: Sequence[Node], loop: int, within: dict[Node, Loops]) -> dict[Node, int]:
+    """Of what is not in a loop: whether it stands to the left (-1) or to the right (1) of the middle of what is."""
+    places = [index for index, node in enumerate(layer) if loop in within[node]]
+    middle = sum(places) / max(len(places), 1)
+    return {node: -1 if index < middle else 1 for index, node in enumerate(layer) if loop not in within[node]}
+
+
+def _sides(layers: Sequence[Sequence[Node]], chains: Sequence[Sequence[int]], within: dict[Node, Loops]) -> dict[Node, int]:
+    """For each loop and each edge that passes it the side on which it does so in most rows."""
+    votes: dict[Node, int] = {}
+    for layer, chain in zip(layers, chains, strict=True):
+        for loop in chain:
+            for node, side in _standing(layer, loop, within).items():
+                votes[loop, _lane(node)] = votes.get((loop, _lane(node)), 0) + side
+    return {key: -1 if vote < 0 else 1 for key, vote in votes.items()}
+
+
+def _lane(node: Node) -> Node:
+    """What the lanes of one edge in the rows of a loop have in common."""
+    return (node[1], node[3], node[4]) if isinstance(node, tuple) and node[:1] == ("passing",) else node
 
 
 def _median(near: dict[Node, list[Node]], place: dict[Node, int], now: dict[Node, int]) -> Callable[[Node], float]:
@@ -277,7 +302,7 @@ def _beside(rows: Sequence[Sequence[Node]], loop: int, side: int, edge: float, m
         places = [index for index, node in enumerate(layer) if loop in made.inside[node]]
         if places:
             for node in reversed(layer[: places[0]]) if side < 0 else layer[places[-1] + 1 :]:
-                lanes.setdefault((node[1], node[3], node[4]) if isinstance(node, tuple) else node, []).append(node)
+                lanes.setdefault(_lane(node), []).append(node)
 
     def out(own: Sequence[Node]) -> float:
         return sum(side * made.centres[one] for one in own) / len(own)
