@@ -184,13 +184,18 @@ def _cells(rows: Sequence[Row], found: Explanation, style: Style) -> str:
 
 
 def _targets(found: Sequence[Explanation], style: Style) -> Iterator[str]:
-    stages = [row.change[STAGES] for row in found[0].tables[STAGES]]
+    stages = all_stages(found)
     yield style.paint(f"By target and {STAGES}", "bold") + " (bytes; ! is over the limit)"
     yield f"  {'target':<9}{'limit':>9}" + "".join(f"{number:>12}" for number in stages)
     for one in found:
         yield f"  {one.device.target:<9}{one.device.optin:>9,}" + _cells(one.tables[STAGES], one, style)
         if one.base.estimate.bytes is None:
             yield f"  {'':<9}{printable(one.base.estimate.error or '')[:100]}"
+
+
+def all_stages(found: Sequence[Explanation]) -> list[int]:
+    """The columns of a table of targets: a target whose config has more stages is asked about more of them."""
+    return max(([row.change[STAGES] for row in one.tables[STAGES]] for one in found), key=len)
 
 
 def _fitting(found: Explanation, style: Style) -> Iterator[str]:

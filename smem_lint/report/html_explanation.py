@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from smem_lint.explain import STAGES, Cross, Explanation, Row, differing
 from smem_lint.report.curves import curves_of, types_text
-from smem_lint.report.explanation import bytes_text, change_text, config_text, nothing_fits, value_text
+from smem_lint.report.explanation import all_stages, bytes_text, change_text, config_text, nothing_fits, value_text
 from smem_lint.report.html_chart import curves
 from smem_lint.report.html_parts import definitions, excerpt, memory
 from smem_lint.report.html_tags import Child, Safe, tag
@@ -75,13 +75,14 @@ def _cross(cross: Cross, found: Explanation) -> Safe:
 
 
 def _targets(found: Sequence[Explanation]) -> Safe:
-    stages = [row.change[STAGES] for row in found[0].tables[STAGES]]
+    stages = all_stages(found)
     head = tag("tr", [tag("th", name, scope="col") for name in ("target", "limit", *stages)])
     rows = []
     for one in found:
         limit = tag("td", f"{one.device.optin:,}", class_="number", data_name="limit")
         name = tag("th", one.device.target, scope="row", title=one.device.label, class_="target")
-        rows.append(tag("tr", name, limit, _cells(one.tables[STAGES], one, stages)))
+        own = one.tables[STAGES]
+        rows.append(tag("tr", name, limit, _cells(own, one, stages[: len(own)]), [tag("td")] * (len(stages) - len(own))))
     labels = "; ".join(one.device.label for one in found if one.device.cards)
     return _table(f"targets by {STAGES}" + (f" ({labels})" if labels else ""), head, rows)
 

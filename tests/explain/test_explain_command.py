@@ -208,3 +208,16 @@ def test_an_operand_that_is_worked_out_is_no_load(run):
         "line 47: pT = tl.where(offs_m[None, :] >= offs_n[:, None], pT, 0.0), read at line 49",
         "line 52: dsT = (pT * (dpT - di[None, :])).to(qT.dtype), read at line 53",
     ]
+
+
+def test_targets_whose_configs_have_more_stages_have_their_own_columns(tmp_path, capsys):
+    """The config of gemm.py that takes the most has 5 stages on sm_120, 3 or 4 on sm_90: one is asked about 6, the other about 5."""
+    gemm, page = f"{KERNELS / 'gemm.py'}::matmul_kernel", tmp_path / "page.html"
+    for targets in ("sm_120,sm_90", "sm_90,sm_120"):
+        assert main(["explain", gemm, "--target", targets, "--html", str(page)]) in (0, 1)
+        out = capsys.readouterr().out
+        head, *rows = out[out.index("  target   ") :].splitlines()[:3]
+        assert head.split() == ["target", "limit", "1", "2", "3", "4", "5", "6"]
+        assert sorted(len(row.replace("|", "").split()) for row in rows) == [7, 8]
+        table = page.read_text("utf8").partition("targets by num_stages")[2].partition("</table>")[0]
+        assert [row.count("<td") for row in table.split("<tr>")[2:]] == [7, 7]
