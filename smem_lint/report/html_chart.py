@@ -24,10 +24,11 @@ def cliff(points: Mapping[int, Estimate], here: int, limit: int | None, target: 
 
 
 def curves(lines: Sequence[Curve], limits: Limits) -> list[Child]:
-    """The legend and the picture."""
+    """The legend and the picture, which is higher where there are many lines."""
+    height = min(500, 320 + 36 * max(0, len(lines) - 4))
 
     def draw(width: int) -> Safe:
-        sheet = Sheet(width, 320, 64, 96, 22, 40, 11) if width == WIDE else Sheet(width, 320, 52, 80, 22, 40, 10.5)
+        sheet = Sheet(width, height, 64, 96, 22, 40, 11) if width == WIDE else Sheet(width, height, 52, 80, 22, 40, 10.5)
         return _picture(chart(lines, limits, sheet))
 
     return [_legend(lines, limits), both(draw)]
