@@ -41,7 +41,7 @@ _ILLEGAL = (
     r"WARP_(?:ILLEGAL|MISALIGNED|OUT_OF_RANGE)_ADDRESS",
     r"Memory access fault by GPU",
     r"Invalid __(?:global|shared|local)__ (?:read|write|atomic)", r"Warp (?:Illegal|Misaligned|Out-of-range) (?:Address|Instruction)",
-    r"Xid \([^)]{0,40}\): (?:13|31)\b",
+    r"Xid \([^)]{0,40}\): (?:13|31)\b", r"out[- ]of[- ]bounds memory access",
 )  # fmt: skip
 _HOST_SHARED = (
     r"(?:No space|[Nn]ot enough|[Ff]ailed|full|too small|insufficient|[Uu]nable|Permission denied|exhausted)\b.{0,150}/dev/shm",
@@ -54,7 +54,7 @@ _HOST_SHARED = (
     r"Error while (?:creating|attaching to) shared memory", r"Call to posix_fallocate failed",
     r"(?:No such file or directory|File exists|No space left on device).{0,12}'/?(?:psm_|sem\.|mp-|torch_|nccl-)",
     r"(?:Permission denied|File exists|No such file or directory): '/(?:psm_|vllm_|sem\.|mp-|torch_|nccl-)[^/']*'",
-    r"failed to (?:create|allocate|map) shared memory (?:buffer|region|object)?",
+    r"failed to (?:create|allocate|map) shared memory (?:buffer|region|object)?", r"Shared memory manager (?:connection )?.{0,40}timed out",
 )  # fmt: skip
 _DEVICE_MEMORY = (
     r"out of memory", r"OutOfMemoryError", r"OUT_OF_MEMORY", r"cudaErrorMemoryAllocation", r"CUBLAS_STATUS_ALLOC_FAILED",
@@ -111,13 +111,15 @@ _DISPATCH = (
     r"(?:head[_ ]?(?:size|dim)\w*|kv_cache_dtype|d(?:ata ?)?type)\b.{0,60}\b(?:not |un)supported\b.{0,40}(?:backend|kernel|ttention|by\b)",
     r"(?:head[_ ]?(?:size|dim)\w*|kv_cache_dtype|d(?:ata ?)?type)\b.{0,60}\b(?:not |un)supported for (?:\w+ ){0,3}(?:GPU|gpu|backend)",
     r"(?:head size|Head size|head dim\w*|headdim)\b.{0,40}not supported", r"FlashAttention (?:forward )?only supports",
-    r"[Ss]elected backend\b.{0,100}is not valid", r"not (?:implemented|available|supported) for (?:sm|SM|compute|arch|head)",
+    r"[Ss]elected backend\b.{0,100}is not valid",
+    r"not (?:implemented|available|supported) for (?:sm|SM|compute|arch|head[_ ]?(?:size|dim))",
     r"not compiled (?:for|with) (?:this|the|sm|SM|support|CUDA arch)", r"fp8e\w+ not supported",
     r"(?:is|was|were) not (?:built|compiled) for (?:this|your|sm|SM)", r"CUBLAS_STATUS_(?:NOT_SUPPORTED|ARCH_MISMATCH)",
     r"CUDNN_STATUS_(?:NOT_SUPPORTED|ARCH_MISMATCH)", r"Could not run '[\w:]+' with arguments from the '(?:Quantized)?CUDA'",
     r"Missing (?:[\w.-]+ ){0,2}kernel\b", r"[Nn]o execution plans support", r"Unknown SF transformation", r"\bInvalid thread config",
     r"[Nn]o (?:\w+ )?kernel (?:was )?found for", r"does not support weight_bits\b", r"unknown (?:kernel|tactic)",
     r"CUDA error: (?:operation|feature) not supported",
+    r"\b\w*(?:Prefill|Decode|Attention|Gemm|MLA|FMHA)\w* failed with error (?:invalid (?:argument|config|value)|not supported)",
 )  # fmt: skip
 _CLASSES = tuple(
     (name, re.compile("|".join(patterns), re.IGNORECASE))

@@ -16,7 +16,8 @@ from smem_lint.triage.reading import Line
 class Entry(NamedTuple):
     """A line without its prefixes; ``level`` is upper case and empty where none was told.
 
-    ``process`` tells writers apart whose every line has a prefix. SGLang's rank is none: it stands on a record's first line only.
+    ``process`` tells writers apart whose every line has a prefix: of actors within actors, the inner one. SGLang's rank is none: it
+    stands on a record's first line only.
     """
 
     number: int
@@ -30,7 +31,8 @@ _LEVEL = r"(?P<level>DEBUG|INFO|WARNING|WARN|ERROR|CRITICAL|FATAL|TRACE)"
 _NAMED_LEVEL = _LEVEL.replace("?P<level>", "?:")
 _TIME = r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"
 _WRITERS = "EngineCore|APIServer|ApiServer|Worker|VllmWorker|RayWorker|Ray|DPCoordinator|ServeReplica|Engine|pid=|rank"
-_PROCESS = re.compile(rf"\s*(?:\((?P<named>(?:{_WRITERS})[^()]{{0,80}})\) ?|\[(?P<rank>(?:rank|default|dp|tp)_?\d+)\]: ?)")
+_ACTOR = r"[A-Za-z_][\w.:<>-]{0,60} pid=\d+[^()]{0,60}"  # Ray's, of any name
+_PROCESS = re.compile(rf"\s*(?:\((?P<named>(?:{_WRITERS})[^()]{{0,80}}|{_ACTOR})\) ?|\[(?P<rank>(?:rank|default|dp|tp)_?\d+)\]: ?)")
 _CRI = re.compile(rf"{_TIME} (?:stdout|stderr) [FP] ")
 _POD = re.compile(r"\[pod/[\w.-]{1,120}/[\w.-]{1,120}\] ")  # kubectl logs --prefix
 _STERN = re.compile(
@@ -83,7 +85,7 @@ def entry(line: Line) -> Entry:
             continue
         matched = _PROCESS.match(text) if first in _OPENING else None
         if matched:
-            process, text = process or (matched["named"] or matched["rank"]), text[matched.end() :]
+            process, text = matched["named"] or process or matched["rank"], text[matched.end() :]
             continue
         matched = _TAGGED.match(text) if first == "[" or first.isdigit() else None
         if matched:

@@ -11,7 +11,7 @@ from smem_lint.triage.facts import Facts
 from smem_lint.triage.prefixes import MILD, Entry, entry
 from smem_lint.triage.reading import CHUNK, Counted, Line, Source, logical
 from smem_lint.triage.report import Diagnosis, Failure, Frame
-from smem_lint.triage.stages import Progress, stage_of
+from smem_lint.triage.stages import Progress, called_stage, stage_of
 from smem_lint.triage.tracebacks import TRACEBACK, Trace, describe, is_chain, is_exception
 from smem_lint.triage.verdict import Verdict
 
@@ -24,7 +24,7 @@ _SEEN_AFTER = 5_000  # lines after the first failure that are read for what repe
 _FATAL = re.compile("|".join((
     r"LLVM ERROR", r"CUDA [Ee]rror", r"CUDA out of memory", r"Cuda [Ff]ailure", r"Cuda Runtime", r"terminate called", r"\s*what\(\):",
     r"Fatal Python error", r"Segmentation fault", r"Bus error", r"!+ Segfault", r"ptxas (?:fatal|error|\S+, line)", r"Triton Error",
-    r"future: <Task .{0,400}exception=", r".{0,120}Out of memory: Killed", r"Error in function '", r"\[TensorRT-LLM\]\[ERROR\]",
+    r"future: <Task .{0,400}exception=", r".{0,120}Out of memory: Killed", r"Error in function '",
     r"NVRM: Xid", r".{0,80}panicked at", r".{0,80}invoked oom-killer", r"\S{1,200}\.cu:\d+: CUDA error",
     r".{0,200}terminated with exception: ", r".{0,40}Watchdog caught collective", r"\[Errno \d+\] error while attempting to bind",
     r"Memory access fault by GPU", r"Error .{1,100} at line \d+ in file \S+\.cu", r"ggml_cuda\w*: .{1,40} failed$",
@@ -32,6 +32,7 @@ _FATAL = re.compile("|".join((
     r".{0,200}NCCL WARN .{0,80}(?:shared memory|/dev/shm|posix_fallocate|Cuda failure)", r".{0,80}out of resource: ", r"RuntimeError:",
     r"Exception: ", r"Floating point exception", r"Illegal instruction", r"=+ Invalid __", r"nvcc fatal", r".{0,160}cudaMalloc failed",
     r"Unexpected bus error encountered", r"Failed: Cuda error", r"[\w./-]{1,80}: error: ", r".{0,60}: command not found",
+    r".{0,400}\[TensorRT-LLM\]\[ERROR\]",
     r"docker: Error response",
 )))  # fmt: skip
 _TROUBLE = re.compile(r"(?i)fail|error|exception|could ?n.t|could not|unable|cannot|can't|invalid|not found")
@@ -132,7 +133,7 @@ class _Scan:
         text = told.text[:_MESSAGE]
         if text.startswith(("KeyboardInterrupt", "SystemExit: 0", "asyncio.exceptions.CancelledError", "GeneratorExit")):
             if text.startswith("KeyboardInterrupt"):
-                self.verdict.stopped()
+                self.verdict.interrupted(told.process)
             trace.open = None
             return
         if level in MILD or trace.noise or signs.is_discarded(text):
@@ -145,14 +146,16 @@ class _Scan:
             self._echo(told, text, trace)
             return
         kind = kinds.kind_of(text)
-        if kind == "other" and (kinds.is_input(text) or trace.functions & _CLIENT):
-            return
+        if kind == "other" and (kinds.is_input(text) or trace.functions & _CLIENT or told.source.startswith("serving")):
+            return  # a request's own trouble
         chain = trace.chain
         if chain is None:
             chain = trace.chain = self._failure(trace, told, kind)
             self.verdict.offer(chain, trace.soft)
         elif chain.kind == "other" and kind != "other":
             self._upgrade(trace, chain, told, kind)
+        else:
+            _place(chain, trace)
         trace.open, trace.more = chain, _MORE
         trace.quotes(text)
 
@@ -191,7 +194,9 @@ class _Scan:
 
     def _free(self, trace: Trace, told: Entry) -> None:
         """An exception's line on its own: as if a traceback had been cut off."""
-        trace.chain, trace.noise, trace.soft, trace.level = None, self._noise(told), self._warned(told), told.level
+        if not trace.chained:
+            trace.chain, trace.noise, trace.soft = None, self._noise(told), self._warned(told)
+        trace.level, trace.chained = told.level, False
         trace.take_loose()
         self._raised(trace, told)
 
@@ -240,7 +245,8 @@ class _Scan:
         frames = tuple(trace.frames) if trace else ()
         if kind == "other" and _in_host_memory(frames):
             kind = "host_shared_memory"
-        stage = stage_of(frames, frozenset(trace.functions) if trace else frozenset(), self.progress.stage, told.text[:_MESSAGE])
+        called = frozenset(trace.functions) if trace else frozenset()
+        stage = stage_of(frames, called, self.progress.stage, told.text[:_MESSAGE], told.process)
         made = Failure(kind, told.number, told.text[:_MESSAGE], told.process, stage, frames, before=tuple(self.before))
         describe(made)
         return made
@@ -264,6 +270,12 @@ class _Scan:
             self.verdict.reconsider(failure)
 
 
+def _place(chain: Failure, trace: Trace) -> None:
+    """Take the stage from a later stack of the same chain, where the first one was too short to tell it."""
+    if not called_stage(frozenset(frame.function.rpartition(".")[2] for frame in chain.frames)):
+        chain.stage = called_stage(frozenset(trace.functions)) or chain.stage
+
+
 def _in_host_memory(frames: Sequence[Frame]) -> bool:
     """Whether an error was raised where Python makes or opens host shared memory and its semaphores."""
     return any(_HOST_MEMORY.search(frame.file) for frame in frames[-3:])
@@ -276,6 +288,9 @@ def scan(stream: Source) -> Diagnosis:
         state.line(one)
         if state.told_all(one.number):
             break
+    for trace in state.traces.values():
+        if trace.inside and trace.chain:  # cut off within a stack
+            _place(trace.chain, trace)
     while counted.read(CHUNK):
         pass
     return Diagnosis(state.verdict.end(), counted.lines, counted.bytes, state.echoes, state.echo_count, state.facts.found)

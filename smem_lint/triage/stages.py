@@ -41,6 +41,7 @@ _BUSY = frozenset({"run_busy_loop", "execute_model", "run_batch"})
 _SERVING = frozenset({
     "event_loop_normal", "event_loop_overlap", "run_engine_loop", "engine_step", "step_async", "_process_engine_step",
     "step_with_batch_queue", "create_completion", "create_chat_completion", "run_asgi", "Prefill", "Decode",
+    "get_model_worker_batch", "process_batch_result", "process_batch_result_decode", "process_batch_result_prefill",
 })  # fmt: skip
 _WORDS = (
     ("request", (
@@ -73,7 +74,7 @@ _SAID = (
         "exceeds available (?:Mamba|KV) cache blocks", "could not be created: KV cache",
     )))),
     ("capture", re.compile("|".join(("[Cc]apture cuda graph failed", "when warming up sampler")))),
-    ("load", re.compile(r"Free memory on device.{0,80}on startup|[Aa]ddress already in use")),
+    ("load", re.compile(r"Free memory on device.{0,80}on startup|[Aa]ddress already in use|Model '.{1,80}' loading failed")),
 )  # fmt: skip
 _MARKS = tuple((stage, re.compile("|".join(words))) for stage, words in _WORDS)
 _SERVER = re.compile(r"/(?:vllm|sglang|lmdeploy|tensorrt_llm|aphrodite|text_generation_server|tgi)/|/vllm-src/")
@@ -92,11 +93,8 @@ class Progress:
                 return
 
 
-def stage_of(frames: Sequence[Frame], functions: frozenset[str], progress: str, message: str = "") -> str:
-    """``load``, ``profile``, ``capture``, ``request``, or ``other`` where the log is not a server's.
-
-    Frames come first, then what only one stage of a server says, then how far the server had come.
-    """
+def called_stage(functions: frozenset[str]) -> str:
+    """The stage that functions on a stack belong to; empty where none tells."""
     if functions & _CAPTURING and not functions & _MEASURING:  # also where the cache's set-up has called for it
         return "capture"
     if functions & _PROFILE:
@@ -105,18 +103,29 @@ def stage_of(frames: Sequence[Frame], functions: frozenset[str], progress: str, 
         return "capture"
     if functions & _SERVING:
         return "request"
-    if functions & _LOAD and not functions & _BUSY:
-        return "load"
+    return "load" if functions & _LOAD and not functions & _BUSY else ""
+
+
+def stage_of(frames: Sequence[Frame], functions: frozenset[str], progress: str, message: str = "", process: str = "") -> str:
+    """``load``, ``profile``, ``capture``, ``request``, or ``other`` where the log is not a server's.
+
+    Frames come first, then what only one stage of a server says, then how far the server had come.
+    """
+    called = called_stage(functions)
+    if called:
+        return called
     told = next((stage for stage, pattern in _SAID if pattern.search(message)), "")
     if told:
         return told
     if functions & _REQUEST and (progress in ("request", "capture") or (not progress and functions & _BUSY)):
         return "request"
+    if progress == "request" and "wait_for_engine_startup" in functions:  # of another engine
+        return "load"
     if progress in ("request", "capture"):
         return progress
     served = any(_SERVER.search(frame.file) for frame in frames)
     if progress == "profile" and not served:
         return "profile"
-    if progress or served:
+    if progress or served or process.startswith(("EngineCore", "APIServer")):
         return "load"
     return "other"

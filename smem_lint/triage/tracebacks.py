@@ -16,7 +16,7 @@ _LOOSE = re.compile(r"(?:File )?([^\s:]?[^:\n]{0,300}\.py):(\d{1,9})(?:: in |, i
 _CONTEXT = re.compile(r"\s+\d{1,9} ")
 _ARROW = re.compile(r"-{2,6}> \d{1,9} (.*)")
 _CHAIN = re.compile(r"The above exception was the direct cause|During handling of the above exception")
-_QUOTES = re.compile(r"RayTaskError\(\w+\): ray::|An exception occurred in a subprocess:$")
+_QUOTES = re.compile(r"RayTaskError\(\w+\): ray::|An exception occurred in a subprocess:$|failed in the TorchScript interpreter")
 _LAUNCH = re.compile(r"(?<![\w.])((?:\w+\.)*\w+)\[[^\]]")
 _TRITON = re.compile(r"[/\\]triton[/\\](?:runtime|compiler|backends|testing|_utils)")
 _INDUCTOR = re.compile(r"[/\\]torch[/\\]_(?:inductor|dynamo|functorch|ops|library)")
@@ -56,7 +56,7 @@ class Trace:
         self.loose.clear()
 
     def quotes(self, text: str) -> None:
-        """An exception whose message is another process's traceback: what that ends with belongs to the same chain."""
+        """An exception whose message is a traceback of another process or interpreter: what that ends with belongs to the same chain."""
         if _QUOTES.search(text[:400]):
             self.chained = True
             if "RayTaskError" in text:  # its frames follow at once

@@ -98,6 +98,13 @@ class Verdict:
         if not self.doomed:
             self.stopping = True
 
+    def interrupted(self, process: str) -> None:
+        """Someone stopped a process from the keyboard; its name, printed as a heading of the stack, was no sign of its end."""
+        headed = self.echo is not None and self.echo.message.startswith("Process ") and self.echo.process == process
+        if headed and not (self.accepted or self.pending):
+            self.echo, self.doomed = None, False
+        self.stopped()
+
     def started(self) -> None:
         """A server's first line: the second one in a log tells that the run before has ended."""
         if self.runs and self.pending and not self.stopping:
@@ -110,8 +117,9 @@ class Verdict:
         found = self.accepted or self.pending or self.soft
         if found:
             return self.weak if self.weak and self._said_before(found, self.weak) else found
+        raised = self.echo if self.echo and self.echo.frames and self.doomed else None  # an exception, though no cause
         if self.weak and (self.doomed or self.weak.kind != "other"):
-            return self.weak
+            return raised if raised and raised.line < self.weak.line and self.weak.kind == "other" else self.weak
         return self.echo if self.echo and (self.doomed or self.echo.kind != "other") else None
 
     def _said_before(self, found: Failure, weak: Failure) -> bool:

@@ -23,6 +23,7 @@ MESSAGES = {
         "RuntimeError: marlin_gemm only supports sm >= 80",
         "RuntimeError: Failed to run cutlass FP4 gemm. Error: Error Internal",
         "RuntimeError: Only support sm100f",
+        "RuntimeError: Check failed: (status == cudaSuccess) is false: BatchPrefillWithPagedKVCache failed with error invalid argument",
         "tvm.error.InternalError: Error in function 'TllmGenFmhaRunner' at /x/fmhaRunner.cuh:37: Unsupported architecture",
         "RuntimeError: Assertion error (/workspace/csrc/apis/gemm.hpp:120): Unsupported architecture",
         "RuntimeError: Assertion error (csrc/apis/attention.hpp:219): Unsupported architecture",

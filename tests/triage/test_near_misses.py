@@ -170,6 +170,10 @@ host_shared_memory|FileNotFoundError: [Errno 2] No such file or directory: '/psm
 shared_memory|ptxas error   : Entry function 'main_kernel' uses too much shared data (0x1c000 bytes, 0x18c00 max)
 shared_memory|ValueError: requested shared memory (135168) exceeds device limit (101376)
 shared_memory|RuntimeError: CUDA error: invalid argument (cudaFuncSetAttribute cudaFuncAttributeMaxDynamicSharedMemorySize)
+other|ValueError: A tensor-parallel size of 3 is not supported for heads that cannot be split evenly
+other|ValueError: Splitting is not supported for head counts that tensor parallelism does not divide
+host_shared_memory|RuntimeError: Shared memory manager connection has timed out
+illegal_access|RuntimeError: Failed to execute the model status=1006 message=Execution Out-Of-Bounds Memory Access
 other|NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.
 other|RuntimeError: CUDA error: unknown error
 other|RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)
