@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import shlex
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from smem_lint.cli.errors import UsageError
 from smem_lint.cli.settings import settings_of, targets_of
@@ -17,6 +19,10 @@ from smem_lint.host.config import Config
 from smem_lint.triage import Diagnosis, scan
 from smem_lint.triage.advice import device_of
 from smem_lint.triage.matching import Search
+from smem_lint.triage.report import Frame
+
+if TYPE_CHECKING:
+    from smem_lint.source.modules import Repository
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -83,11 +89,39 @@ def _searched(arguments: argparse.Namespace, diagnosis: Diagnosis, sources: list
     wanted = [one for one in configs if one.kernel == failure.kernel]
     if not wanted and failure.launch:
         wanted = [one for one in configs if one.line == failure.launch.line and one.file.endswith(launch or "")]
+        wanted = wanted or _launched_in(repository, configs, failure.launch)
     engine = engine_of(settings, roots, default="model")
     found = search(wanted, failure.required, failure.limit, engine, devices[0].capability)
     if found.matches:
         found.place = _place(roots, found.matches[0].config)
     return found
+
+
+def _launched_in(repository: Repository, configs: Iterable[Config], launch: Frame) -> list[Config]:
+    """Configs that are launched by the function of a frame: in another version it stands on another line, its kernel may be renamed."""
+    name, function = launch.file.replace("\\", "/").rsplit("/", 1)[-1], launch.function.rpartition(".")[2]
+    spans: dict[str, list[range]] = {}
+    found = []
+    for one in configs:
+        file, _, line = one.launch.rpartition(":") if one.launch else (one.file, "", str(one.line))
+        if file.rsplit("/", 1)[-1] != name:
+            continue
+        if file not in spans:
+            spans[file] = list(_spans(repository, file, function))
+        if any(int(line) in span for span in spans[file]):
+            found.append(one)
+    return found
+
+
+def _spans(repository: Repository, file: str, function: str) -> Iterator[range]:
+    text = next((path.read_bytes() for root in repository.roots if (path := root / file).is_file()), b"")
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            yield range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
 def _place(roots: list[Path], config: Config) -> str:

@@ -10,6 +10,7 @@ from smem_lint.triage.matching import Match, Search
 from smem_lint.triage.report import Diagnosis, Failure
 
 _WIDTH = 200
+_NEAR = 100  # parts of the bytes required
 
 
 def as_text(log: str, diagnosis: Diagnosis, devices: Sequence[Device], search: Search | None) -> Iterator[str]:
@@ -56,10 +57,16 @@ def _echoes(diagnosis: Diagnosis) -> Iterator[str]:
 
 def _search(failure: Failure, search: Search) -> Iterator[str]:
     yield from ("", "In the source:")
+    if not (search.tried or search.unresolved):
+        yield "  no launch of this kernel was found: the source may be another version than the log's"
+        return
     if not search.matches:
         nearest = f"; the nearest asks for {search.nearest:,}" if search.nearest is not None else ""
         gaps = f"; {search.unresolved} could not be resolved" if search.unresolved else ""
         yield f"  no config asks for exactly {failure.required:,} bytes ({search.tried} tried{nearest}{gaps})"
+        if search.near and failure.required and abs(search.near.bytes - failure.required) <= failure.required // _NEAR:
+            yield "  close enough for the log to come from another version of Triton or of the source:"
+            yield from _match(search.near)
         return
     first = search.matches[0]
     yield from _match(first)

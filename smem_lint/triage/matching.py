@@ -39,14 +39,29 @@ class Change:
 
 @dataclass(slots=True)
 class Search:
-    """What was found in the source, and how far it was looked; ``place`` is the first match's, as ``explain`` finds it from here."""
+    """What was found in the source, and how far it was looked.
+
+    ``nearest`` is the closest number where nothing asks for the very bytes, ``near`` the closest of what the host code itself
+    sets; ``place`` the first match's, as ``explain`` finds it from here.
+    """
 
     matches: list[Match] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     tried: int = 0
     unresolved: int = 0
     nearest: int | None = None
+    near: Match | None = None
     place: str = ""
+
+    def take(self, match: Match, required: int) -> None:
+        if match.bytes == required:
+            self.matches.append(match)
+            return
+        away = abs(match.bytes - required)
+        if self.nearest is None or away < abs(self.nearest - required):
+            self.nearest = match.bytes
+        if not match.changed and (self.near is None or away < abs(self.near.bytes - required)):
+            self.near = match
 
 
 def search(configs: Iterable[Config], required: int, limit: int, engine: Engine, capability: int) -> Search:
@@ -64,10 +79,7 @@ def search(configs: Iterable[Config], required: int, limit: int, engine: Engine,
             found.tried += 1
             if estimate is None or not estimate.exact or estimate.bytes is None:
                 continue
-            if estimate.bytes == required:
-                found.matches.append(Match(config, specialization, estimate.bytes, changed))
-            elif found.nearest is None or abs(estimate.bytes - required) < abs(found.nearest - required):
-                found.nearest = estimate.bytes
+            found.take(Match(config, specialization, estimate.bytes, changed), required)
         if found.matches:
             break
     if found.matches:

@@ -92,6 +92,34 @@ def test_source_that_has_no_such_config_says_so(tmp_path, capsys):
     assert "no config asks for exactly 102,401 bytes" in capsys.readouterr().out
 
 
+def test_what_comes_close_is_shown_as_such(tmp_path, capsys):
+    log = tmp_path / "server.log"
+    log.write_text(MLA.replace("102400", "101888"))
+    assert main(["triage", str(log), "--source", str(FIXTURES / "kernels" / "mla_decode.py"), "--engine", "model"]) == 1
+    told = capsys.readouterr().out
+    assert "no config asks for exactly 101,888 bytes" in told and "the nearest asks for 102,400" in told
+    assert "close enough for the log to come from another version" in told
+    assert "asks for 102,400 bytes with" in told and "set " not in told
+
+
+def test_a_renamed_kernel_is_found_by_the_function_that_launches_it(tmp_path, capsys):
+    """The launch stands on another line of another version; the traceback shows only the first line of the call."""
+    log = tmp_path / "server.log"
+    log.write_text(
+        MLA.replace("_mla_decode_split[grid](", "_kernel_of_old[").replace("line 82, in mla_decode", "line 40, in mla_decode_split")
+    )
+    assert main(["triage", str(log), "--source", str(FIXTURES / "kernels" / "mla_decode.py"), "--engine", "model"]) == 1
+    told = capsys.readouterr().out
+    assert "kernel: _kernel_of_old" in told and "asks for 102,400 bytes with" in told
+
+
+def test_a_launch_that_the_source_lacks_is_said_to_be_missing(tmp_path, capsys):
+    log = tmp_path / "server.log"
+    log.write_text(MLA.replace("_mla_decode_split[grid](", "_unknown[grid](").replace("line 82", "line 7"))
+    assert main(["triage", str(log), "--source", str(FIXTURES / "kernels" / "mla_decode.py"), "--engine", "model"]) == 1
+    assert "no launch of this kernel was found" in capsys.readouterr().out
+
+
 def test_control_characters_of_a_log_do_not_reach_the_terminal(tmp_path, capsys):
     log = tmp_path / "server.log"
     log.write_bytes(b"\x1b]0;title\x07\x1b[2J\nValueError: \x1b[31mred\x1b[0m \x9b2J\n")
