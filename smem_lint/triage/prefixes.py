@@ -70,6 +70,7 @@ _LOGGERS = (
 _GLOG = {"V": "DEBUG", "D": "DEBUG", "I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL"}
 _PAIRS = re.compile(r'time=(?:"[^"]{0,60}"|\S+) level=(?P<level>\w+) (?:source=\S+ )?msg=(?P<text>.*)')
 _KEYED = re.compile(r'\s*"[^"\\]{1,60}"\s*:\s*"')
+_BAR = re.compile(r"[^|]{0,80}\d%\|[^|]{0,200}\|[^\]]{0,160}\] ?(?=\(|\[rank|(?:INFO|WARNING|ERROR) )")  # a progress bar, left open
 _QUOTE = re.compile(r"(?:> )+")
 MILD = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "TRACE"})
 
@@ -77,6 +78,9 @@ MILD = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "TRACE"})
 def entry(line: Line) -> Entry:
     """Take the prefixes off. What stays keeps its indentation."""
     text, process, level, source = line.text.rstrip(), "", line.level.upper(), ""
+    bar = _BAR.match(text) if "%|" in text[:90] else None
+    if bar:
+        text = text[bar.end() :]
     for _ in range(5):
         first = text[:1]
         margin = _QUOTE.match(text) if first == ">" else _GROUP.match(text) if first == " " else None

@@ -225,6 +225,8 @@ class _Scan:
             self.verdict.started()
         elif signs.is_shutdown(text):
             self.verdict.stopped()
+        elif signs.is_end(text):
+            self.verdict.ends()
         elif signs.is_health(text):
             self.verdict.healthy(signs.is_up(text))
         elif signs.is_progress(text):

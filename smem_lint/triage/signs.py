@@ -100,6 +100,11 @@ def is_shutdown(text: str) -> bool:
     return bool(_SHUTDOWN.search(text[:400]))
 
 
+def is_end(text: str) -> bool:
+    """Whether an engine says that its own program ends it."""
+    return text.startswith("Shutdown initiated")
+
+
 def is_start(text: str) -> bool:
     return bool(_START.search(text[:400]))
 

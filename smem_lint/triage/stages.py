@@ -62,7 +62,7 @@ _WORDS = (
     )),
     ("load", (
         "API server version", r"Initializing a V\d", "non-default args", "Starting to load", "Load weight begin",
-        r"Loading (?:model|weights|safetensors)", "server_args=", "Init torch distributed",
+        r"Loading (?:model weights|safetensors)", "server_args=", "Init torch distributed",
         r"^(?:llama_model_load|load_tensors|main: loading model|srv +load_model)", r"^\[TM\]\[", r"\[TRT-LLM\]",
         "text_generation_launcher: Args", "Starting shard", r"\bloading: \w", "starting llama server", r"^\[TensorRT-LLM\]\[INFO\]",
     )),

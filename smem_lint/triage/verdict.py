@@ -26,7 +26,7 @@ class Verdict:
         self.native = self.settled = False
         self.echo: Failure | None = None
         self.doomed = False
-        self.stopping = False
+        self.stopping = self.ending = False
         self.runs = 0
 
     def offer(self, failure: Failure, soft: bool = False) -> None:
@@ -57,7 +57,7 @@ class Verdict:
     def doubt(self, failure: Failure, native: bool = False) -> None:
         """An error line without an exception: only what the log has nothing better to say. ``native``: no Python wrote it."""
         self.confirmed = self.accepted is not None
-        if not self.stopping and (self.weak is None or (self.weak.kind == "other" and failure.kind != "other")):
+        if not (self.stopping or self.ending) and (self.weak is None or (self.weak.kind == "other" and failure.kind != "other")):
             self.weak, self.native = failure, native
 
     def headed(self, process: str, text: str) -> None:
@@ -66,7 +66,7 @@ class Verdict:
             self.heading = self.weak
 
     def echoed(self, failure: Failure, doom: bool) -> None:
-        if self.stopping:
+        if self.stopping or (self.ending and "initialization failed" not in failure.message):  # a next engine that does not start
             return
         self.echo = self.echo or failure
         self.confirmed = self.accepted is not None
@@ -98,6 +98,10 @@ class Verdict:
         if not self.doomed:
             self.stopping = True
 
+    def ends(self) -> None:
+        """An engine was told to end, at a script's end or on its failure, whose stack is printed last: its processes may vanish."""
+        self.ending = not self.doomed
+
     def interrupted(self, process: str) -> None:
         """Someone stopped a process from the keyboard; its name, printed as a heading of the stack, was no sign of its end."""
         headed = self.echo is not None and self.echo.message.startswith("Process ") and self.echo.process == process
@@ -111,7 +115,7 @@ class Verdict:
             self.accepted = self.accepted or self.pending
         self.settled = self.settled or bool(self.runs and self.accepted)
         self.runs += 1
-        self.doomed = self.stopping = False
+        self.doomed = self.stopping = self.ending = False
 
     def end(self) -> Failure | None:
         found = self.accepted or self.pending or self.soft
