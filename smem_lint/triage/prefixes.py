@@ -78,10 +78,7 @@ MILD = frozenset({"DEBUG", "INFO", "WARNING", "WARN", "TRACE"})
 def entry(line: Line) -> Entry:
     """Take the prefixes off. What stays keeps its indentation."""
     text, process, level, source = line.text.rstrip(), "", line.level.upper(), ""
-    bar = _BAR.match(text) if "%|" in text[:90] else None
-    if bar:
-        text = text[bar.end() :]
-    for _ in range(5):
+    for _ in range(6):
         first = text[:1]
         margin = _QUOTE.match(text) if first == ">" else _GROUP.match(text) if first == " " else None
         if margin:
@@ -95,7 +92,7 @@ def entry(line: Line) -> Entry:
         if matched:
             process, text = process or matched["tag"] or matched["task"], text[matched.end() :]
             continue
-        end = _collected(text) or _wrapper(text)
+        end = _collected(text) or _wrapper(text) or _bar(text)
         if not end:
             break
         text = text[end:]
@@ -120,6 +117,11 @@ def entry(line: Line) -> Entry:
 
 _OPENING = frozenset("([ ")
 _LOGGED = frozenset("[DIWECFT|-")
+
+
+def _bar(text: str) -> int:
+    found = _BAR.match(text) if "%|" in text[:90] else None
+    return found.end() if found else 0
 
 
 def _collected(text: str) -> int:
