@@ -136,6 +136,7 @@ _CPU = re.compile("|".join((
     r"DefaultCPUAllocator", r"can't allocate memory", r"Cannot allocate memory", r"std::bad_alloc", r"host memory", r"pinned memory",
     r"oom[-_]kill", r"slurmstepd", r"srun: error", r"CPU out of memory", r"Out of memory: Killed", r"oom_reaper",
     r"ray\.exceptions\.OutOfMemoryError", r"node running low on memory",
+    r"java\.lang\.OutOfMemoryError",
 )))  # fmt: skip
 _INPUT = re.compile("|".join((
     r"maximum context length", r"prompt is too long", r"decoder prompt", r"longer than the maximum model length", r"HTTPException",

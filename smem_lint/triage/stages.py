@@ -41,6 +41,8 @@ _BUSY = frozenset({"run_busy_loop", "execute_model", "run_batch"})
 _SERVING = frozenset({
     "event_loop_normal", "event_loop_overlap", "run_engine_loop", "engine_step", "step_async", "_process_engine_step",
     "step_with_batch_queue", "create_completion", "create_chat_completion", "run_asgi", "Prefill", "Decode",
+    "event_loop_normal_disagg_prefill", "event_loop_overlap_disagg_prefill", "event_loop_normal_disagg_decode",
+    "event_loop_overlap_disagg_decode", "event_loop_pp",
     "get_model_worker_batch", "process_batch_result", "process_batch_result_decode", "process_batch_result_prefill",
 })  # fmt: skip
 _WORDS = (

@@ -68,7 +68,8 @@ class Verdict:
     def echoed(self, failure: Failure, doom: bool) -> None:
         if self.stopping or (self.ending and "initialization failed" not in failure.message):  # a next engine that does not start
             return
-        self.echo = self.echo or failure
+        if self.echo is None or self._headed(self.echo, failure):
+            self.echo = failure
         self.confirmed = self.accepted is not None
         if doom:
             self.doomed = True
@@ -116,6 +117,12 @@ class Verdict:
         self.settled = self.settled or bool(self.runs and self.accepted)
         self.runs += 1
         self.doomed = self.stopping = self.ending = False
+
+    @staticmethod
+    def _headed(heading: Failure, failure: Failure) -> bool:
+        """Whether an echo was but the heading of another one's stack, on the line where that begins."""
+        stack = "Traceback (most recent call last" in heading.message and heading.process == failure.process
+        return stack and bool(failure.frames) and failure.line - heading.line < _NEAR
 
     def end(self) -> Failure | None:
         found = self.accepted or self.pending or self.soft

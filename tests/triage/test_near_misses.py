@@ -174,6 +174,7 @@ other|ValueError: A tensor-parallel size of 3 is not supported for heads that ca
 other|ValueError: Splitting is not supported for head counts that tensor parallelism does not divide
 host_shared_memory|RuntimeError: Shared memory manager connection has timed out
 illegal_access|RuntimeError: Failed to execute the model status=1006 message=Execution Out-Of-Bounds Memory Access
+other|java.lang.OutOfMemoryError: Java heap space
 other|NVRM: Xid (PCI:0000:01:00): 79, pid=1, GPU has fallen off the bus.
 other|RuntimeError: CUDA error: unknown error
 other|RuntimeError: NCCL error: unhandled system error (run with NCCL_DEBUG=INFO for details)
