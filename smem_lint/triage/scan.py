@@ -11,7 +11,7 @@ from smem_lint.triage.facts import Facts
 from smem_lint.triage.prefixes import MILD, Entry, entry
 from smem_lint.triage.reading import CHUNK, Counted, Line, Source, logical
 from smem_lint.triage.report import Diagnosis, Failure, Frame
-from smem_lint.triage.stages import Progress, called_stage, stage_of
+from smem_lint.triage.stages import Progress, called_stage, is_server, stage_of
 from smem_lint.triage.tracebacks import TRACEBACK, Trace, describe, is_chain, is_exception
 from smem_lint.triage.verdict import Verdict
 
@@ -275,7 +275,8 @@ class _Scan:
 def _place(chain: Failure, trace: Trace) -> None:
     """Take the stage from a later stack of the same chain, where the first one was too short to tell it."""
     if not called_stage(frozenset(frame.function.rpartition(".")[2] for frame in chain.frames)):
-        chain.stage = called_stage(frozenset(trace.functions)) or chain.stage
+        guessed = "load" if chain.stage == "other" and is_server(trace.frames) else chain.stage
+        chain.stage = called_stage(frozenset(trace.functions)) or guessed
 
 
 def _in_host_memory(frames: Sequence[Frame]) -> bool:

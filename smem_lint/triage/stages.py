@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from smem_lint.triage.report import Frame
 
@@ -108,6 +108,11 @@ def called_stage(functions: frozenset[str]) -> str:
     return "load" if functions & _LOAD and not functions & _BUSY else ""
 
 
+def is_server(frames: Iterable[Frame]) -> bool:
+    """Whether a stack leads through a server's own code."""
+    return any(_SERVER.search(frame.file) for frame in frames)
+
+
 def stage_of(frames: Sequence[Frame], functions: frozenset[str], progress: str, message: str = "", process: str = "") -> str:
     """``load``, ``profile``, ``capture``, ``request``, or ``other`` where the log is not a server's.
 
@@ -125,7 +130,7 @@ def stage_of(frames: Sequence[Frame], functions: frozenset[str], progress: str, 
         return "load"
     if progress in ("request", "capture"):
         return progress
-    served = any(_SERVER.search(frame.file) for frame in frames)
+    served = is_server(frames)
     if progress == "profile" and not served:
         return "profile"
     if progress or served or process.startswith(("EngineCore", "APIServer")):
