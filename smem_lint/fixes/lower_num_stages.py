@@ -110,7 +110,7 @@ class Launch:
             raise CannotEdit("its num_stages may be among arguments that are handed on as a whole")
         if value is not None and self._does_something(value):
             raise CannotEdit("its num_stages is no plain value")
-        if guard is None and value is None and self.text.serves_amd:
+        if guard is None and value is None and plan.fewest < _DEFAULT_OF_AMD:
             raise CannotEdit("its num_stages is left to Triton, which takes another for AMD's GPUs")
         if guard is None and (value is None or isinstance(value, cst.Integer)):
             return [self._passing(str(plan.fewest))]
@@ -133,9 +133,9 @@ class Launch:
         return isinstance(value, _DOES_SOMETHING) or any(map(self._does_something, value.children))
 
     def _source(self, value: cst.BaseExpression | None) -> str:
-        if value is None and self.text.serves_amd:
+        if value is None:
             return f"{_DEFAULT} if {_NOT_AMD} else {_DEFAULT_OF_AMD}"
-        code = str(_DEFAULT) if value is None else self.text.code(value)
+        code = self.text.code(value)
         return f"({code})" if "\n" in code and not code.startswith("(") else code
 
     def _tests(self, plan: Lowering, guard: Sequence[Condition], variable: str | None) -> list[str]:

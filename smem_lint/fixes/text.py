@@ -19,7 +19,6 @@ from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper, ParentNod
 
 _BOM = b"\xef\xbb\xbf"
 Node = TypeVar("Node", bound=cst.CSTNode)
-_OTHER_GPUS = re.compile(rb"(?<![a-z])hip(?![a-z])|rocm", re.IGNORECASE)
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
@@ -71,11 +70,6 @@ class Text:
         """The file's line end: that of its first line."""
         match = _LINE_END.search(self.utf8)
         return match.group().decode() if match else "\n"
-
-    @cached_property
-    def serves_amd(self) -> bool:
-        """Whether the file speaks of AMD's GPUs, for which Triton has other defaults."""
-        return _OTHER_GPUS.search(self.utf8) is not None
 
     def offset(self, line: int, column: int) -> int:
         """The byte at a line and column, both counted from 1, the column in UTF-8 bytes as ``ast`` has it."""

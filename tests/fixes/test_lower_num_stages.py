@@ -2,6 +2,9 @@
 
 import pytest
 
+from smem_lint.fixes.lower_num_stages import Launch, Lowering, Step
+from smem_lint.fixes.text import CannotEdit, Text
+
 from .conftest import gemm
 
 CALL = "matmul[(1,)](a, b, c, 4096, 4096, 128, 128, M=128, N=128, BK={bk}{rest})"
@@ -31,7 +34,7 @@ def test_a_literal_becomes_a_variable_that_the_device_decides(fixed):
 
 def test_the_default_of_three_stages_is_lowered_too(fixed):
     text = fixed(gemm(call()))
-    assert "    num_stages = 3\n" in text and call(", num_stages=num_stages") in text
+    assert "    num_stages = 3 if torch.version.hip is None else 2\n" in text and call(", num_stages=num_stages") in text
 
 
 def test_the_largest_that_fits_is_taken(fixed):
@@ -61,7 +64,7 @@ def test_only_the_type_that_overflows_is_lowered(fixed):
 @pytest.mark.parametrize("stages", ["3", "STAGES"])
 def test_amd_is_not_asked(fixed, stages):
     """PyTorch gives the properties of AMD's devices without the opt-in limit."""
-    text = fixed(gemm(call(f", num_stages={stages}"), above="\nSTAGES = 3\nis_rocm = False\n"))
+    text = fixed(gemm(call(f", num_stages={stages}"), above="\nSTAGES = 3\n"))
     assert "torch.version.hip is None\n        and torch.cuda.get_device_properties(" in text
 
 
@@ -70,10 +73,17 @@ def test_arguments_of_a_line_each_stay_so(fixed):
     assert launch_of(fixed(gemm(launch))).endswith("        BK=128,\n        num_stages=num_stages,\n    )\n")
 
 
-def test_amd_keeps_its_default(fixed):
-    """Triton takes two stages for AMD's GPUs where the launch does not say, and three for NVIDIA's."""
-    text = fixed(gemm(call(), above="\nis_hip = torch.version.hip is not None\n"))
-    assert "    num_stages = 3 if torch.version.hip is None else 2\n" in text and call(", num_stages=num_stages") in text
+@pytest.mark.parametrize("stages", [2, 1])
+def test_amd_keeps_its_default(stages):
+    """Triton takes two stages for AMD's GPUs where the launch does not say, and three for NVIDIA's: one is fewer than both."""
+    text = Text(b"kernel[grid](x, BLOCK=128)\n")
+    plan = Lowering((Step(stages, 65_536, 131_072),), ("x",))
+    launch = Launch(text, 1, 1, ("x", "BLOCK"))
+    if stages == 1:
+        with pytest.raises(CannotEdit, match="AMD"):
+            launch.lowered(plan, None)
+    else:
+        assert text.edited(launch.lowered(plan, None)) == b"kernel[grid](x, BLOCK=128, num_stages=2)\n"
 
 
 @pytest.mark.parametrize("value", ["STAGES['large']", "2 + 1"])
