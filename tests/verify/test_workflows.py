@@ -20,7 +20,7 @@ def commands(name):
         steps = [step for job in yaml.safe_load(text)["jobs"].values() for step in job["steps"] if "run" in step]
         lines = [line for step in steps for line in step["run"].splitlines()]
     for line in lines:
-        words = shlex.split(re.sub(r"\$\{\{.*?\}\}", "7", line), comments=True)
+        words = shlex.split(re.sub(r"\$\{\{.*?\}\}|\$[A-Z_]+", "7", line), comments=True)
         if words and words[0].rpartition("/")[2] == "smem-lint":
             yield words[1:]
 
