@@ -28,29 +28,36 @@ CASES = {
 }  # fmt: skip
 
 
+_FOUND = {}
+
+
 @pytest.fixture
 def explained(monkeypatch, tmp_path, capsys):
-    """``explained(arguments)``: the explanations that a plot is drawn from."""
+    """``explained(arguments)``: the explanations that a plot is drawn from, worked out once for all tests."""
 
     def ask(arguments):
-        kept = {}
-        monkeypatch.setattr("smem_lint.report.plot.plot", lambda found, file: kept.update(found=found))
-        assert main(["explain", *arguments, "--plot", str(tmp_path / "x.svg")]) in (0, 1)
-        assert capsys.readouterr().err == ""
-        return kept["found"]
+        if arguments not in _FOUND:
+            with monkeypatch.context() as patched:
+                patched.setattr("smem_lint.report.plot.plot", lambda found, file: _FOUND.update({arguments: found}))
+                assert main(["explain", *arguments, "--plot", str(tmp_path / "x.svg")]) in (0, 1)
+            assert capsys.readouterr().err == ""
+        return _FOUND[arguments]
 
     return ask
 
 
 @pytest.fixture
-def drawn(monkeypatch, tmp_path, capsys):
+def drawn(monkeypatch, tmp_path, capsys, explained):
     """``drawn(arguments)``: the figure."""
     pytest.importorskip("matplotlib", reason="matplotlib is not installed (extra report)")
 
     def ask(arguments):
+        from smem_lint.report.plot import plot
+
         kept = {}
+        found = explained(arguments)
         monkeypatch.setattr("smem_lint.report.plot.save", lambda figure, file: kept.update(figure=figure))
-        assert main(["explain", *arguments, "--plot", str(tmp_path / "x.svg")]) in (0, 1)
+        plot(found, tmp_path / "x.svg")
         assert capsys.readouterr().err == ""
         return kept["figure"]
 
