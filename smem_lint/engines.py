@@ -91,8 +91,18 @@ SCREENED = "it is bounded below every limit, so its exact bytes were not asked f
 REFUSED = "Triton refuses the kernel"
 """How the error begins of what the compiler would not compile."""
 
+_REFUSALS = (REFUSED, "CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct")
+
 TOO_LARGE = "the program is too large to be followed in a lint run"
 """How the error begins of what no engine is to be asked in the middle of many others: loops unrolled a hundred times."""
+
+
+def is_refusal(error: str) -> bool:
+    """Whether it is the compiler's own word on the kernel, or the model's for it: no crash, no time-out, no missing file.
+
+    The compiler's: the exceptions of ``python/triton/compiler/errors.py``, Triton 3.8.0.
+    """
+    return error.startswith(_REFUSALS)
 
 
 class Engine(Protocol):

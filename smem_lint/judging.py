@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from smem_lint.devices import Device
-from smem_lint.engines import REFUSED, SCREENED, Engine, Estimate, ScreeningEngine
+from smem_lint.engines import SCREENED, Engine, Estimate, ScreeningEngine, is_refusal
 from smem_lint.host.config import Config
 from smem_lint.host.tuned import device_of
 from smem_lint.rules import Rule
@@ -43,7 +43,7 @@ class Judged:
     @property
     def refused(self) -> bool:
         """Whether Triton does not compile it, for this device, so that it can be launched in no case."""
-        return self.estimate is not None and self.estimate.bytes is None and (self.estimate.error or "").startswith(REFUSED)
+        return self.estimate is not None and self.estimate.bytes is None and is_refusal(self.estimate.error or "")
 
     @property
     def overflows(self) -> bool:

@@ -18,11 +18,10 @@ from smem_lint.cli.settings import existing, write_output
 from smem_lint.cli.verify import gather, say_problem
 from smem_lint.config import Settings
 from smem_lint.devices import UnknownTarget, by_capability
-from smem_lint.engines import Estimate
+from smem_lint.engines import Estimate, is_refusal
 from smem_lint.model import ModelEngine
 from smem_lint.specialization import Specialization
 from smem_lint.verify.cliff import find_cliff
-from smem_lint.verify.compare import is_refusal
 from smem_lint.verify.gpu import GpuAnswer, GpuEngine, GpuUnavailable
 
 RECORDS = Path("fixtures") / "hardware"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from smem_lint.devices import by_capability
-from smem_lint.engines import Estimate
+from smem_lint.engines import Estimate, is_refusal
 from smem_lint.specialization import Specialization
 
 AGREES = ("exact", "equal", "within", "both refuse")
@@ -70,11 +70,6 @@ def _status(estimate: Estimate, reference: Estimate) -> str:
     if estimate.bytes == reference.bytes:
         return "exact" if estimate.exact else "equal"
     return "wrong" if estimate.exact else "within"
-
-
-def is_refusal(error: str) -> bool:
-    """The compiler's own word on the kernel, as against a crash, a time-out or a missing file."""
-    return error.startswith(("CompilationError", "CompileTimeAssertionFailure", "UnsupportedLanguageConstruct"))
 
 
 def table(verdicts: Sequence[Verdict]) -> list[str]:

@@ -112,10 +112,13 @@ def test_devices_with_more_memory_keep_their_stages(run, tmp_path):
     assert answer.bytes == estimate.bytes == 102_400 and estimate.exact
 
 
-def test_a_target_that_refuses_the_type_does_not_keep_others_from_the_fix(run, tmp_path):
+@pytest.mark.parametrize("engine", ["model", "compiler"])
+def test_a_target_that_refuses_the_type_does_not_keep_others_from_the_fix(run, tmp_path, engine):
     """Triton has no fp8e4nv before sm_89: such a launch fails there before any memory is asked for."""
+    if engine == "compiler":
+        pytest.importorskip("triton", reason="asks the installed Triton")
     path = Path(shutil.copy(FIXTURE, tmp_path))
-    code, diff, told = run(path.name, "--diff", "--target", "sm_120,sm_80")
+    code, diff, told = run(path.name, "--diff", "--target", "sm_120,sm_80", "--engine", engine)
     assert code == 1 and "would fix SMEM001: 102,400 bytes" in told and "+        num_stages = 1" in diff
 
 
