@@ -21,6 +21,8 @@ _RECAST = (
     "ttg.convert_layout", "tt.trans", "tt.reshape", "tt.bitcast", "tt.fp_to_fp", "arith.truncf", "arith.extf", "arith.sitofp",
     "arith.uitofp",
 )  # fmt: skip
+"""A tile is worked out by what stands before these: they cast it, or lay it out otherwise."""
+
 _TRACED = 200
 
 
@@ -44,7 +46,7 @@ def _origin(op: Op) -> Op:
     if op.name != "ttg.local_alloc":
         return op
     if op.operands:
-        return _load_behind(op.operands[0]) or _made(op.operands[0]) or op
+        return _load_behind(op.operands[0]) or op.operands[0].made_through(_RECAST) or op
     copies = (user for result in op.results for view in result.users for inner in view.results for user in inner.users)
     return next((user for user in copies if user.name in _COPIES), op)
 
@@ -81,14 +83,6 @@ def _load_behind(value: Value) -> Op | None:
         elif op.name not in ("tt.splat", "arith.constant"):
             pending += op.operands
     return found
-
-
-def _made(value: Value) -> Op | None:
-    """The operation that works a tile out, before it is cast or laid out otherwise."""
-    op = value.op
-    while op is not None and op.name in _RECAST:
-        op = op.operands[0].op
-    return op
 
 
 def _kind(one: Allocated) -> tuple[str, str]:

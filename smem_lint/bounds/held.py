@@ -174,9 +174,7 @@ def read_as_it_is(load: Op) -> bool:
 
 
 def _zero(value: Value) -> bool:
-    made = value.op
-    while made is not None and made.name in _OF_ZERO_ZERO:
-        made = made.operands[0].op
+    made = value.made_through(_OF_ZERO_ZERO)
     return made is not None and made.name == "arith.constant" and made.attrs["value"] == 0
 
 

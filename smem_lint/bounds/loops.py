@@ -101,8 +101,6 @@ def _constant(value: Value) -> bool:
 
 
 def _number(value: Value) -> int | None:
-    made = value.op
-    while made is not None and made.name in _SAME_NUMBER:
-        made = made.operands[0].op
+    made = value.made_through(_SAME_NUMBER)
     number = made.attrs["value"] if made is not None and made.name == "arith.constant" else None
     return int(number) if isinstance(number, int) else None

@@ -66,7 +66,10 @@ def _explanations(
         base = _answered(engine, candidates)
         bases.append(base)
         one = explain(engine, base.specialization, device, sweeps, base.assumed, base.origin)
-        found.append(one if given is None else by_dtypes(engine, one, path, repository, settings, given, sweeps))
+        if given is not None:
+            known = candidates if given == values else None
+            one = by_dtypes(engine, one, path, repository, settings, given, sweeps, known)
+        found.append(one)
     return found, bases
 
 

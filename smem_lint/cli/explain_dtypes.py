@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from smem_lint.cli.explain_base import find_bases
+from smem_lint.cli.explain_base import Base, find_bases
 from smem_lint.config import Settings
 from smem_lint.engines import Engine
 from smem_lint.explain import Explanation, Sweep, is_type, with_dtypes
@@ -18,15 +18,15 @@ _MOST = 3
 
 def by_dtypes(
     engine: Engine, found: Explanation, path: Path, repository: Repository, settings: Settings, given: Mapping[str, Any],
-    sweeps: Sequence[Sweep],
+    sweeps: Sequence[Sweep], known: Sequence[Base] | None = None,
 ) -> Explanation:  # fmt: skip
     """The explanation with a line for each (three others at most), unless types were swept by hand. ``given`` are the values that a
-    person gave; they hold for all lines. Raises UsageError."""
+    person gave; they hold for all lines. ``known`` are the launches with them, where they have been looked for. Raises UsageError."""
     if any(is_type(value) for sweep in sweeps for value in sweep.values):
         return found
     base = found.base.specialization
-    launched = [one for one in find_bases(repository, path, base.kernel, given, settings, found.device) if one.origin]
-    nearest = sorted((one.specialization for one in launched), key=lambda one: _distance(base, one))
+    launched = find_bases(repository, path, base.kernel, given, settings, found.device) if known is None else known
+    nearest = sorted((one.specialization for one in launched if one.origin), key=lambda one: _distance(base, one))
     others: dict[str, dict[str, Any]] = {}
     for one in nearest:
         if _pointers(one) != _pointers(base):

@@ -17,7 +17,7 @@ from smem_lint.host.autotune import Autotune, heuristics_of, prunes_to_fit
 from smem_lint.host.config import Config, Missing, json_value, short_name
 from smem_lint.host.contiguous import Contiguous
 from smem_lint.host.dtypes import bits
-from smem_lint.host.early_pruning import kept_configs
+from smem_lint.host.early_pruning import LARGE, kept_configs
 from smem_lint.host.evaluation import Evaluation, Launch
 from smem_lint.host.kernel_facts import KernelFacts, facts_of
 from smem_lint.host.kernel_needs import needed
@@ -59,7 +59,7 @@ _FLAG = re.compile(
     re.IGNORECASE,
 )
 _TYPE = re.compile(r".*(d?type)", re.IGNORECASE)
-_SIZES = (4096, 1024, 128, 16384, 16)
+_SIZES = (LARGE, 1024, 128, 16384, 16)
 _TURNS = (4, 2, 8)
 
 

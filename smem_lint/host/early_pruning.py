@@ -14,7 +14,7 @@ from smem_lint.host.kernel_facts import KernelFacts
 from smem_lint.host.limits import Raised, TooMuch, Undecided
 from smem_lint.host.values import Function, Symbol
 
-_LARGE = 4096
+LARGE = 4096
 """For a size that nothing on the path bounds."""
 
 
@@ -73,7 +73,7 @@ def _pruned(run: Evaluation, launch: Launch, facts: KernelFacts, autotune: Autot
 
 def _largest(low: Any, high: Any) -> int:
     """For pruning by size to keep what it may keep."""
-    return high if high is not None else _LARGE
+    return high if high is not None else LARGE
 
 
 def _smallest(low: Any, high: Any) -> int:

@@ -19,7 +19,7 @@ linked list, and ``users`` yields the newest use first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from smem_lint.tile.types import Type
@@ -69,6 +69,13 @@ class Value:
     @property
     def has_one_use(self) -> bool:
         return len(self.uses) == 1
+
+    def made_through(self, names: Collection[str]) -> Op | None:
+        """The operation that a value comes from when those of these names are looked through, each to its first operand."""
+        op = self.op
+        while op is not None and op.name in names:
+            op = op.operands[0].op
+        return op
 
     def replace_all_uses(self, other: Value, unless: Callable[[Use], bool] | None = None) -> None:
         """Make every use of this value read ``other``, as MLIR's RAUW does: newest use first."""
